@@ -1,0 +1,60 @@
+"""The errors Keisei raises.
+
+Every message says what was expected, what was found (in ``repr``), where, and what to do next.
+"""
+
+
+class KeiseiError(Exception):
+    """Base of all errors that Keisei raises on purpose."""
+
+
+class ActionError(KeiseiError, ValueError):
+    """A policy index that is out of range or names no legal move of its position."""
+
+
+class CheckpointError(KeiseiError):
+    """A checkpoint that cannot be written, read or trusted."""
+
+
+class ConfigError(KeiseiError, ValueError):
+    """Settings that are unknown, malformed or contradictory, or a configuration file that cannot be read."""
+
+
+class ExperienceError(KeiseiError, ValueError):
+    """Rows of experience that contradict themselves or do not fit."""
+
+
+class IllegalMoveError(KeiseiError, ValueError):
+    """A move that the rules forbid in the position in which it was tried."""
+
+
+class JournalError(KeiseiError):
+    """A run's journal that cannot be opened, read or written."""
+
+
+class NewerCheckpointError(CheckpointError):
+    """A checkpoint that a newer Keisei wrote: whole, but not for this one to judge."""
+
+
+class NoGoodCheckpointError(CheckpointError):
+    """A folder without a single checkpoint that verifies (exit code 3)."""
+
+
+class OracleMissingError(KeiseiError):
+    """A comparison with independent engines was asked for, but none of them is installed."""
+
+
+class RecordError(KeiseiError, ValueError):
+    """A game record or packed position that cannot be read."""
+
+
+class RivalError(KeiseiError):
+    """Another engine could not be measured: it failed, ended or took too long."""
+
+
+class RunDirectoryError(KeiseiError):
+    """A run folder that cannot be created, opened or locked."""
+
+
+class SfenError(KeiseiError, ValueError):
+    """An SFEN string that is malformed or describes an impossible position."""

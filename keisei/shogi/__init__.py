@@ -1,0 +1,43 @@
+"""The game of shogi: rules, encodings, records and environments. Knows nothing of learning."""
+
+from keisei.shogi.game import OBSERVATION_SHAPE, ShogiGame
+from keisei.shogi.move import Move
+from keisei.shogi.policy import COMPACT_ACTIONS, FULL_ACTIONS, PolicyOutputMapper
+from keisei.shogi.positions import MAX_LEGAL_MOVES, PLANE_SCALE, PLANES, RECORD_BYTES, LegalActions
+from keisei.shogi.types import (
+    HANDICAP_SFENS,
+    REASONS,
+    STANDARD_SFEN,
+    Color,
+    ImpasseRule,
+    Outcome,
+    PieceType,
+    Reason,
+)
+from keisei.shogi.vector_env import NO_ACTION, RandomPlay, ShogiVectorEnv, Starts
+
+__all__ = [
+    "COMPACT_ACTIONS",
+    "FULL_ACTIONS",
+    "HANDICAP_SFENS",
+    "MAX_LEGAL_MOVES",
+    "NO_ACTION",
+    "OBSERVATION_SHAPE",
+    "PLANES",
+    "PLANE_SCALE",
+    "REASONS",
+    "RECORD_BYTES",
+    "STANDARD_SFEN",
+    "Color",
+    "ImpasseRule",
+    "LegalActions",
+    "Move",
+    "Outcome",
+    "PieceType",
+    "PolicyOutputMapper",
+    "RandomPlay",
+    "Reason",
+    "ShogiGame",
+    "ShogiVectorEnv",
+    "Starts",
+]

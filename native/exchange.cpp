@@ -1,0 +1,79 @@
+#include "exchange.hpp"
+
+#include <algorithm>
+
+namespace keisei {
+namespace {
+
+// Taking a piece removes it from the board and adds its unpromoted self to the hand.
+int capture_value(Piece piece) {
+    if (piece == NO_PIECE) return 0;
+    return PIECE_VALUE[type_of(piece)] + PIECE_VALUE[unpromoted(type_of(piece))];
+}
+
+int side_material(const Position& position, Color color) {
+    int total = 0;
+    for (Bitboard set = position.occupied[color]; set;) total += PIECE_VALUE[type_of(position.at(set.pop()))];
+    for (int type = 0; type < HAND_TYPES; ++type) total += PIECE_VALUE[type] * position.hand[color].count(type);
+    return total;
+}
+
+// The cheapest attacker; the king comes last since it has no price.
+int least_valuable(const Position& position, Bitboard attackers) {
+    int best = attackers.first();
+    int best_value = 1 << 20;
+    while (attackers) {
+        const int square = attackers.pop();
+        const PieceType type = type_of(position.at(square));
+        const int value = type == KING ? 1 << 19 : PIECE_VALUE[type];
+        if (value < best_value) {
+            best = square;
+            best_value = value;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+int material(const Position& position, Color color) {
+    return side_material(position, color) - side_material(position, ~color);
+}
+
+int static_exchange(const Position& position, Move move) {
+    const int to = move_to(move);
+    constexpr int LONGEST = 41;  // the first capture and at most one by each other piece of the set
+    int gain[LONGEST];
+    Bitboard occupied = position.all() | Bitboard::of(to);
+    Color side = position.turn;
+    Piece standing;  // the piece that the next capture would win
+    gain[0] = capture_value(position.at(to));
+    if (is_drop(move)) {
+        standing = make_piece(side, dropped_type(move));
+    } else {
+        const int from = move_from(move);
+        const PieceType type = type_of(position.at(from));
+        const PieceType new_type = is_promotion(move) ? promoted(type) : type;
+        standing = make_piece(side, new_type);
+        gain[0] += PIECE_VALUE[new_type] - PIECE_VALUE[type];
+        occupied ^= Bitboard::of(from);
+    }
+    int depth = 0;
+    while (depth + 1 < LONGEST) {
+        side = ~side;
+        const Bitboard attackers = attackers_of(position, side, to, occupied) & occupied;
+        if (!attackers) break;
+        const int from = least_valuable(position, attackers);
+        const bool king_captures = type_of(position.at(from)) == KING;
+        const Bitboard after = occupied ^ Bitboard::of(from);
+        if (king_captures && (attackers_of(position, ~side, to, after) & after)) break;
+        ++depth;
+        gain[depth] = capture_value(standing) - gain[depth - 1];
+        standing = position.at(from);
+        occupied = after;
+    }
+    for (; depth > 0; --depth) gain[depth - 1] = -std::max(-gain[depth - 1], gain[depth]);
+    return gain[0];
+}
+
+}  // namespace keisei

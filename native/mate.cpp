@@ -1,0 +1,221 @@
+#include "mate.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace keisei {
+namespace {
+
+Bitboard slider_reach(PieceType movement, int square, Bitboard occupied) {
+    return movement == BISHOP ? bishop_attacks(square, occupied) : rook_attacks(square, occupied);
+}
+
+// Iterative deepening over an and/or tree. Depths are plies left; the attacker moves at odd depths.
+class MateSearch {
+public:
+    MateSearch(const Position& position, std::uint64_t max_nodes) : position_(position), max_nodes_(max_nodes) {}
+
+    bool attacker_mates(int depth) {
+        if (!spend_node()) return false;
+        if (depth == 1) return mate_in_one(position_) != NO_MOVE;
+        Proof& proof = proofs_[position_.key];
+        if (proof.mates_within && proof.mates_within <= depth) return true;
+        if (proof.fails_within >= depth) return false;
+        const bool mates = any_check_mates(depth);
+        // The table may have been rehashed meanwhile.
+        if (!exhausted_) remember(depth, mates);
+        return mates;
+    }
+
+    std::vector<Move> line(int depth) {
+        std::vector<Move> moves;
+        Undo undos[MAX_LINE];
+        while (depth > 0) {
+            const Move attack = mating_move(depth);
+            position_.do_move(attack, undos[moves.size()]);
+            moves.push_back(attack);
+            if (--depth == 0) break;
+            const Move defence = longest_defence(depth);
+            position_.do_move(defence, undos[moves.size()]);
+            moves.push_back(defence);
+            depth = shortest_mate(depth - 1);
+        }
+        for (std::size_t i = moves.size(); i-- > 0;) position_.undo_move(moves[i], undos[i]);
+        return moves;
+    }
+
+    bool exhausted() const { return exhausted_; }
+    std::uint64_t nodes() const { return nodes_; }
+
+    static constexpr int MAX_LINE = 64;
+
+private:
+    struct Proof {
+        int mates_within = 0;  // 0: no mate known
+        int fails_within = 0;
+    };
+
+    bool spend_node() {
+        if (++nodes_ > max_nodes_) exhausted_ = true;
+        return !exhausted_;
+    }
+
+    void remember(int depth, bool mates) {
+        Proof& proof = proofs_[position_.key];
+        if (mates) {
+            proof.mates_within = proof.mates_within ? std::min(proof.mates_within, depth) : depth;
+        } else {
+            proof.fails_within = std::max(proof.fails_within, depth);
+        }
+    }
+
+    bool any_check_mates(int depth) {
+        MoveList list;
+        generate_moves(position_, list);
+        const CheckFinder checks(position_);
+        Undo undo;
+        for (const Move move : list) {
+            if (!checks.gives_check(move)) continue;
+            position_.do_move(move, undo);
+            const bool mates = defender_is_mated(depth - 1);
+            position_.undo_move(move, undo);
+            if (mates) return true;
+            if (exhausted_) return false;
+        }
+        return false;
+    }
+
+    // True when every defence loses within depth plies. A mated defender has no defence.
+    bool defender_is_mated(int depth) {
+        MoveList list;
+        generate_moves(position_, list);
+        Undo undo;
+        for (const Move move : list) {
+            position_.do_move(move, undo);
+            const bool mated = depth >= 2 && attacker_mates(depth - 1);
+            position_.undo_move(move, undo);
+            if (!mated) return false;
+        }
+        return true;
+    }
+
+    Move mating_move(int depth) {
+        if (depth == 1) return mate_in_one(position_);
+        MoveList list;
+        generate_moves(position_, list);
+        const CheckFinder checks(position_);
+        Undo undo;
+        for (const Move move : list) {
+            if (!checks.gives_check(move)) continue;
+            position_.do_move(move, undo);
+            const bool mates = defender_is_mated(depth - 1);
+            position_.undo_move(move, undo);
+            if (mates) return move;
+        }
+        return NO_MOVE;
+    }
+
+    Move longest_defence(int depth) {
+        MoveList list;
+        generate_moves(position_, list);
+        Move best = NO_MOVE;
+        int longest = 0;
+        Undo undo;
+        for (const Move move : list) {
+            position_.do_move(move, undo);
+            const int length = shortest_mate(depth - 1);
+            position_.undo_move(move, undo);
+            if (length > longest) {
+                longest = length;
+                best = move;
+            }
+        }
+        return best;
+    }
+
+    // The mate must exist within the depth.
+    int shortest_mate(int depth) {
+        for (int length = 1; length < depth; length += 2) {
+            if (attacker_mates(length)) return length;
+        }
+        return depth;
+    }
+
+    Position position_;
+    std::uint64_t max_nodes_;
+    std::uint64_t nodes_ = 0;
+    bool exhausted_ = false;
+    std::unordered_map<std::uint64_t, Proof> proofs_;
+};
+
+}  // namespace
+
+CheckFinder::CheckFinder(const Position& position) : position_(position), enemy_king_(position.king[~position.turn]) {
+    const Color us = position.turn;
+    const Bitboard occupied = position.all();
+    const auto& from_king = ATTACKS.step[~us];
+    for (const PieceType type : {PAWN, KNIGHT, SILVER, GOLD}) check_squares_[type] = from_king[type][enemy_king_];
+    for (const PieceType type : {PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER}) check_squares_[type] = check_squares_[GOLD];
+    check_squares_[LANCE] = lance_attacks(~us, enemy_king_, occupied);
+    check_squares_[BISHOP] = slider_reach(BISHOP, enemy_king_, occupied);
+    check_squares_[ROOK] = slider_reach(ROOK, enemy_king_, occupied);
+    check_squares_[HORSE] = check_squares_[BISHOP] | from_king[HORSE][enemy_king_];
+    check_squares_[DRAGON] = check_squares_[ROOK] | from_king[DRAGON][enemy_king_];
+    const Line& column = ATTACKS.column[enemy_king_];
+    Bitboard sliders = position.occupied[us] & ((ATTACKS.rook_rays[enemy_king_] & position.group[ROOK]) |
+                                                (ATTACKS.bishop_rays[enemy_king_] & position.group[BISHOP]) |
+                                                ((us == BLACK ? column.above : column.below) & position.group[LANCE]));
+    while (sliders) {
+        const Bitboard shield = ATTACKS.between[enemy_king_][sliders.pop()] & occupied;
+        if (shield && !shield.more_than_one()) discoverers_ |= shield & position.occupied[us];
+    }
+}
+
+bool CheckFinder::gives_check(Move move) const {
+    const int to = move_to(move);
+    if (is_drop(move)) return check_squares_[dropped_type(move)].has(to);
+    const int from = move_from(move);
+    const PieceType type = type_of(position_.at(from));
+    if (check_squares_[is_promotion(move) ? promoted(type) : type].has(to)) return true;
+    return discoverers_.has(from) && !ATTACKS.through[enemy_king_][from].has(to);
+}
+
+Move mate_in_one(const Position& position) {
+    const CheckFinder checks(position);
+    MoveList list;
+    generate_moves(position, list);
+    Position after = position;
+    Undo undo;
+    for (const Move move : list) {
+        if (!checks.gives_check(move)) continue;
+        after.do_move(move, undo);
+        const bool mate = !has_legal_move(after);
+        after.undo_move(move, undo);
+        if (mate) return move;
+    }
+    return NO_MOVE;
+}
+
+MateResult find_mate(const Position& position, int max_plies, std::uint64_t max_nodes) {
+    MateSearch search(position, max_nodes);
+    MateResult result;
+    const int deepest = std::min(max_plies, MateSearch::MAX_LINE - 1);
+    for (int depth = 1; depth <= deepest; depth += 2) {
+        if (search.attacker_mates(depth)) {
+            // The line walks proven positions again: it must not run out of nodes.
+            MateSearch walker(position, ~std::uint64_t{0});
+            walker.attacker_mates(depth);
+            result.verdict = MateVerdict::MATE;
+            result.line = walker.line(depth);
+            break;
+        }
+        if (search.exhausted()) {
+            result.verdict = MateVerdict::UNKNOWN;
+            break;
+        }
+    }
+    result.nodes = search.nodes();
+    return result;
+}
+
+}  // namespace keisei

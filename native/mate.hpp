@@ -1,0 +1,40 @@
+// Forced mates: in one, and by search over checks and evasions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "movegen.hpp"
+
+namespace keisei {
+
+// From where the side to move gives check, for telling checks without making the move.
+class CheckFinder {
+public:
+    explicit CheckFinder(const Position& position);
+
+    bool gives_check(Move move) const;
+
+private:
+    const Position& position_;
+    int enemy_king_;
+    Bitboard check_squares_[PIECE_TYPES];
+    Bitboard discoverers_;  // own pieces that shield the enemy king from an own slider
+};
+
+// A move that mates at once, or NO_MOVE. The first in generation order.
+Move mate_in_one(const Position& position);
+
+enum class MateVerdict : std::uint8_t { MATE, NO_MATE, UNKNOWN };
+
+struct MateResult {
+    MateVerdict verdict = MateVerdict::NO_MATE;
+    std::vector<Move> line;  // the shortest mate, with the defence that holds out longest
+    std::uint64_t nodes = 0;
+};
+
+// Looks for a mate of at most max_plies (odd numbers count) in which every attacking move gives check, shortest
+// first. UNKNOWN when max_nodes positions did not settle it.
+MateResult find_mate(const Position& position, int max_plies, std::uint64_t max_nodes);
+
+}  // namespace keisei
