@@ -3,6 +3,9 @@
 Every message says what was expected, what was found (in ``repr``), where, and what to do next.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class KeiseiError(Exception):
     """Base of all errors that Keisei raises on purpose."""
@@ -38,6 +41,17 @@ class NewerCheckpointError(CheckpointError):
 
 class NoGoodCheckpointError(CheckpointError):
     """A folder without a single checkpoint that verifies (exit code 3)."""
+
+
+class NonFiniteUpdateError(KeiseiError):
+    """Learning produced numbers that are not finite, several times in a row.
+
+    ``bundle`` holds the rows of the last attempt, by column, so that it can be replayed.
+    """
+
+    def __init__(self, message: str, bundle: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.bundle = bundle
 
 
 class OracleMissingError(KeiseiError):

@@ -502,6 +502,12 @@ void bind_vector_env(nb::module_& m) {
                  if (i < 0 || i >= b.env.config().num_games) throw nb::index_error("no such game");
                  return Game(b.env.game(i));
              })
+        .def("finished_game",
+             [](const BoundEnv& b, int i) {
+                 if (i < 0 || i >= b.env.config().num_games) throw nb::index_error("no such game");
+                 if (!b.env.finished_game(i).outcome().over()) throw nb::index_error("no game has ended there yet");
+                 return Game(b.env.finished_game(i));
+             })
         .def("save_state",
              [](const BoundEnv& b) {
                  const std::string state = b.env.save_state();

@@ -196,6 +196,7 @@ void VectorEnv::step_game(int i, int action) {
     if (outcome.over()) {
         pack_record(slot.game.position(), slot.game.record_context(), arrays_.final_records + i * RECORD_BYTES);
         archive_position(slot);
+        std::swap(slot.game, slot.finished);
         restart(slot);
     }
     publish(i);

@@ -75,14 +75,17 @@ public:
 
     const VectorEnvConfig& config() const { return config_; }
     const Game& game(int i) const { return slots_[static_cast<std::size_t>(i)].game; }
+    // The last game that ended on a board; its outcome is open when none has.
+    const Game& finished_game(int i) const { return slots_[static_cast<std::size_t>(i)].finished; }
 
 private:
     struct Slot {
-        explicit Slot(const Rules& rules) : game(rules) {}
+        explicit Slot(const Rules& rules) : game(rules), finished(rules) {}
 
         bool is_legal(int action) const;
 
         Game game;
+        Game finished;         // the last game that ended here
         Random start_random;   // draws starting positions
         Random action_random;  // draws random actions
         std::vector<Position> archive;  // positions of earlier games

@@ -183,6 +183,10 @@ class ShogiVectorEnv:
         """A copy of one game, with its history."""
         return ShogiGame._wrap(self._env.game(index))
 
+    def finished_game(self, index: int) -> ShogiGame:
+        """A copy of the last game that ended on a board; IndexError when none has yet."""
+        return ShogiGame._wrap(self._env.finished_game(index))
+
     def save_state(self) -> bytes:
         """All games in flight and random states."""
         return self._env.save_state()

@@ -1,0 +1,48 @@
+"""torch.compile, trusted only after it has given the same answers."""
+
+from __future__ import annotations
+
+import logging
+from typing import cast
+
+import torch
+
+from keisei.core.networks import BOARD_SIZE, OBSERVATION_PLANES, ActorCritic
+
+TRIAL_POSITIONS = 8
+TRIAL_SEED = 0
+#: Fused kernels sum in another order; more than this would be another function.
+TOLERANCE = 1e-3
+
+log = logging.getLogger(__name__)
+
+
+def compiled_or_plain(network: ActorCritic) -> ActorCritic:
+    """The compiled network, or the plain one, with a warning, where compiling fails or changes the answers."""
+    compiled = cast(ActorCritic, torch.compile(network))
+    try:
+        difference = _difference(network, compiled)
+    # Compilers fail in many ways (no C++ compiler, no Triton, unsupported operations), none of them the user's.
+    except Exception as error:  # noqa: BLE001
+        log.warning("torch.compile failed (%s); going on without it", _first_line(error))
+        return network
+    if difference > TOLERANCE:
+        log.warning("torch.compile changes the answers by %.2g; going on without it", difference)
+        return network
+    return compiled
+
+
+@torch.no_grad()
+def _difference(network: ActorCritic, compiled: ActorCritic) -> float:
+    device = next(network.parameters()).device
+    generator = torch.Generator().manual_seed(TRIAL_SEED)
+    planes = torch.rand((TRIAL_POSITIONS, OBSERVATION_PLANES, BOARD_SIZE, BOARD_SIZE), generator=generator)
+    expected, found = (model(planes.to(device), with_auxiliary=False) for model in (network, compiled))
+    return max(
+        float((expected.policy_logits - found.policy_logits).abs().max()),
+        float((expected.value_logits - found.value_logits).abs().max()),
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"

@@ -1,0 +1,252 @@
+"""Self-play: the only code that plays games for learning, serial and parallel alike.
+
+A rollout plays T plies in each of N games and writes them into `RolloutRows` [T, N]. Games go on from one rollout to
+the next. Each game has a frame: some are seen left-right mirrored from their first ply to their last, for the network
+and in the rows alike, so the rows are what the policy really saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from keisei.core.inference import Evaluation, Inference
+from keisei.core.rollout_rows import RolloutRows
+from keisei.shogi import NO_ACTION, REASONS, LegalActions, PolicyOutputMapper, ShogiGame, ShogiVectorEnv
+from keisei.shogi.positions import mirror_records
+from keisei.shogi.vector_env import RECORD_FLAGS
+
+WHITE_MOVES_BIT = 1
+
+
+class FinishedGame(NamedTuple):
+    """How a game of the rollout ended."""
+
+    winner: str | None
+    reason: str
+    plies: int
+    against_opponent: bool
+
+
+@dataclass
+class RolloutSummary:
+    """What happened in one rollout besides its rows."""
+
+    plies: int = 0
+    finished: list[FinishedGame] = field(default_factory=list)
+    #: Some of the finished games, whole.
+    kept: list[ShogiGame] = field(default_factory=list)
+    #: The stop signal came before the last ply: the rows are incomplete and must not be used.
+    stopped: bool = False
+
+
+@dataclass(frozen=True)
+class PlaySettings:
+    """How games are played for learning."""
+
+    mate_in_one: bool
+    flip: bool
+    opponent_share: float
+    games_kept: int
+
+
+def _never() -> bool:
+    return False
+
+
+class Rollout:
+    """Plays the games of one vector environment with a network, and in some of them against a frozen one."""
+
+    def __init__(self, env: ShogiVectorEnv, settings: PlaySettings, *, seed: int, first_game: int = 0) -> None:
+        self.env = env
+        self._settings = settings
+        self._mapper = PolicyOutputMapper(env.num_actions)
+        self._random = np.random.default_rng(seed)
+        self._sampler = torch.Generator().manual_seed(int(self._random.integers(2**63)))
+        games = env.num_games
+        self._next_game = first_game + games
+        self._game = np.arange(first_game, first_game + games, dtype=np.int64)
+        self._length = np.zeros(games, np.int64)
+        self._mirrored = np.zeros(games, np.bool_)
+        # The colour that the learner plays in each game, or BOTH.
+        self._learner_color = np.full(games, BOTH, np.int8)
+        self._begin(np.arange(games))
+
+    def play(
+        self,
+        rows: RolloutRows,
+        learner: Inference,
+        *,
+        version: int,
+        opponent: Inference | None = None,
+        should_stop: Callable[[], bool] = _never,
+    ) -> RolloutSummary:
+        """Fills rows [T, N]; every row carries the version of the weights that chose it."""
+        summary = RolloutSummary()
+        cut_off: list[tuple[NDArray[np.intp], int, NDArray[np.uint8]]] = []
+        for ply in range(len(rows.action)):
+            if should_stop():
+                summary.stopped = True
+                return summary
+            self._play_ply(rows[ply], learner, opponent, version)
+            self._note_ends(ply, summary, cut_off)
+        self._bootstrap(rows, learner, cut_off)
+        summary.plies = rows.action.size
+        return summary
+
+    def _play_ply(self, row: RolloutRows, learner: Inference, opponent: Inference | None, version: int) -> None:
+        records, lists = self._seen_positions()
+        learners = self._learner_moves() if opponent is not None else np.ones(self.env.num_games, np.bool_)
+        forced = (
+            self.env.mate_in_one != NO_ACTION if self._settings.mate_in_one else np.zeros_like(learners)
+        )
+        row.record[:] = records
+        row.game[:] = self._game
+        row.version[:] = version
+        row.learner[:] = learners
+        row.forced[:] = forced
+        for inference, moving in ((learner, learners), (opponent, ~learners)):
+            if inference is None or not moving.any():
+                continue
+            part = np.flatnonzero(moving)
+            evaluation = inference.evaluate(records[part], LegalActions(lists.actions[part], lists.counts[part]))
+            actions = self._choose(evaluation, part, forced)
+            row.action[part] = actions
+            chosen = torch.from_numpy(actions.astype(np.int64)).to(evaluation.log_probs.device)
+            row.log_prob[part] = evaluation.log_probs.gather(1, chosen[:, None]).squeeze(1).cpu().numpy()
+            row.value[part] = evaluation.value.cpu().numpy()
+        self.env.step(self._unmirrored(row.action))
+        row.reward[:] = self.env.rewards
+        row.terminated[:] = self.env.terminated
+        row.truncated[:] = self.env.truncated
+        row.next_value[:] = 0
+
+    def _seen_positions(self) -> tuple[NDArray[np.uint8], LegalActions]:
+        """The positions to move in and their legal actions, each in the frame of its game."""
+        mirrored = np.flatnonzero(self._mirrored)
+        if not len(mirrored):
+            return self.env.records, self.env.legal
+        records = self.env.records.copy()
+        records[mirrored] = mirror_records(records[mirrored])
+        longest = int(self.env.legal_counts.max())
+        actions = self.env.legal_actions.copy()
+        # Entries past the count are unspecified and may lie outside the table.
+        listed = np.minimum(actions[mirrored, :longest], self.env.num_actions - 1)
+        actions[mirrored, :longest] = self._mapper.flip_indices(listed)
+        return records, LegalActions(actions, self.env.legal_counts)
+
+    def _unmirrored(self, actions: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Actions in the frame of each game, as the environment numbers them; its own inverse."""
+        return np.where(self._mirrored, self._mapper.flip_indices(actions), actions).astype(np.int32)
+
+    def _learner_moves(self) -> NDArray[np.bool_]:
+        mover = self.env.records[:, RECORD_FLAGS] & WHITE_MOVES_BIT
+        return (self._learner_color == BOTH) | (self._learner_color == mover)
+
+    def _choose(
+        self, evaluation: Evaluation, part: NDArray[np.intp], forced: NDArray[np.bool_]
+    ) -> NDArray[np.int32]:
+        """One action a row: drawn from the policy, or the mate in one."""
+        drawn = torch.multinomial(evaluation.log_probs.exp().cpu(), 1, generator=self._sampler).squeeze(1)
+        actions = drawn.numpy().astype(np.int32)
+        mates = forced[part]
+        if mates.any():
+            mating = np.minimum(self.env.mate_in_one, self.env.num_actions - 1).astype(np.int32)
+            actions[mates] = self._unmirrored(mating)[part][mates]
+        return actions
+
+    def _note_ends(
+        self, ply: int, summary: RolloutSummary, cut_off: list[tuple[NDArray[np.intp], int, NDArray[np.uint8]]]
+    ) -> None:
+        env = self.env
+        self._length += 1
+        ended = np.flatnonzero(env.terminated | env.truncated)
+        if not len(ended):
+            return
+        truncated = np.flatnonzero(env.truncated)
+        if len(truncated):
+            finals = env.final_records[truncated]
+            mirrored = self._mirrored[truncated]
+            finals[mirrored] = mirror_records(finals[mirrored])
+            cut_off.append((truncated, ply, finals))
+        for game in ended:
+            summary.finished.append(self._finished(int(game)))
+            if len(summary.kept) < self._settings.games_kept:
+                summary.kept.append(env.finished_game(int(game)))
+        self._begin(ended)
+
+    def _finished(self, game: int) -> FinishedGame:
+        env = self.env
+        reason = REASONS[env.reasons[game]]
+        if reason is None:
+            raise RuntimeError(f"game {game} ended without a reason: the environment's arrays are damaged")
+        winner = None
+        if env.rewards[game] != 0:
+            white_moved = not env.final_records[game, RECORD_FLAGS] & WHITE_MOVES_BIT
+            winner = "white" if white_moved == (env.rewards[game] > 0) else "black"
+        return FinishedGame(winner, reason.value, int(self._length[game]), bool(self._learner_color[game] != BOTH))
+
+    def _begin(self, games: NDArray[np.intp]) -> None:
+        """Numbers new games and draws their frame and who plays."""
+        count = len(games)
+        self._game[games] = np.arange(self._next_game, self._next_game + count)
+        self._next_game += count
+        self._length[games] = 0
+        if self._settings.flip:
+            self._mirrored[games] = self._random.random(count) < 0.5
+        against = self._random.random(count) < self._settings.opponent_share
+        colors = self._random.integers(0, 2, count)
+        self._learner_color[games] = np.where(against, colors, BOTH)
+
+    def _bootstrap(
+        self,
+        rows: RolloutRows,
+        learner: Inference,
+        cut_off: list[tuple[NDArray[np.intp], int, NDArray[np.uint8]]],
+    ) -> None:
+        """Values behind the last row, and of the true final positions of games that the ply cap ended."""
+        records, _ = self._seen_positions()
+        rows.next_value[-1] = learner.values(records)
+        if not cut_off:
+            return
+        values = learner.values(np.concatenate([finals for _, _, finals in cut_off]))
+        start = 0
+        for games, ply, finals in cut_off:
+            rows.next_value[ply, games] = values[start : start + len(finals)]
+            start += len(finals)
+
+    def watched_game(self, index: int = 0) -> ShogiGame:
+        """A copy of a game in flight, for people to look at."""
+        return self.env.game(index)
+
+    # ---- to go on exactly where a checkpoint was written
+
+    def generators(self) -> Mapping[str, np.random.Generator | torch.Generator]:
+        return {"rollout": self._random, "sampler": self._sampler}
+
+    def state_arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "env": np.frombuffer(self.env.save_state(), np.uint8),
+            "next_game": np.array([self._next_game]),
+            "game": self._game.copy(),
+            "length": self._length.copy(),
+            "mirrored": self._mirrored.copy(),
+            "learner_color": self._learner_color.copy(),
+        }
+
+    def load_state_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.env.load_state(np.ascontiguousarray(arrays["env"], np.uint8).tobytes())
+        self._next_game = int(arrays["next_game"][0])
+        self._game[:] = arrays["game"]
+        self._length[:] = arrays["length"]
+        self._mirrored[:] = arrays["mirrored"]
+        self._learner_color[:] = arrays["learner_color"]
+
+
+#: The learner plays both colours of a game.
+BOTH = -1

@@ -1,0 +1,188 @@
+"""The journal of a run: one SQLite file of what happened, written by the trainer, read by every viewer.
+
+WAL mode lets viewers read while the trainer writes. All rows of one update go in by one transaction that the
+disk has before ``commit`` returns, so after a kill or a power cut an update is there with all its rows or not
+at all.
+"""
+
+import json
+import math
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from keisei.errors import JournalError
+from keisei.record.journal_reader import JournalReader
+from keisei.record.journal_schema import (
+    LOCK_TIMEOUT_SECONDS,
+    SCHEMA,
+    Evaluation,
+    Event,
+    Game,
+    check_version,
+    explained,
+)
+
+__all__ = ["Evaluation", "Event", "Game", "Journal", "JournalReader"]
+
+Statement = tuple[str, tuple[Any, ...]]
+
+
+class Journal:
+    """The one writer. ``add_…`` collect rows in memory; ``commit`` writes them in one transaction.
+
+    When a commit fails because of the disk, its rows stay collected and go in with the next one that
+    succeeds.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self._clock = clock
+        self._pending: list[Statement] = []
+        with explained(path, "open"):
+            # isolation_level=None: transactions begin and end where this class says, not where the module
+            # guesses
+            self._connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_SECONDS, isolation_level=None)
+        try:
+            with explained(path, "open"):
+                self._last_update = self._prepare()
+        except JournalError:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> int:
+        if self._connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            check_version(self._connection, self.path)
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")
+        with self._transaction():
+            for statement in SCHEMA:
+                self._connection.execute(statement)
+        newest = self._connection.execute("SELECT MAX(update_number) FROM updates").fetchone()[0]
+        return 0 if newest is None else int(newest)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:  # a full disk makes SQLite roll back by itself
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def add_metrics(self, update: int, plies: int, values: Mapping[str, float]) -> None:
+        """Collect the metrics of a finished update; each update once. NaN is kept as "no number"."""
+        if update <= self._last_update:
+            raise JournalError(
+                f"expected an update after {self._last_update}, got {update!r}, for {self.path!s}; "
+                "call rewind() with the checkpoint's update before playing updates again"
+            )
+        self._last_update = update
+        self._pending.append(
+            ("INSERT INTO updates VALUES (?, ?, ?)", (int(update), int(plies), self._clock()))
+        )
+        for name, value in values.items():
+            number = None if math.isnan(value) else float(value)
+            self._pending.append(("INSERT OR IGNORE INTO metric_names (name) VALUES (?)", (name,)))
+            self._pending.append(
+                (
+                    "INSERT INTO metric_values SELECT id, ?, ? FROM metric_names WHERE name = ?",
+                    (int(update), number, name),
+                )
+            )
+
+    def add_game(self, update: int, game: Game) -> None:
+        """Collect one game."""
+        moves = " ".join(game.moves)
+        content = (game.black, game.white, game.start_sfen, moves, game.winner, game.reason)
+        self._pending.append(
+            (
+                "INSERT INTO games VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (int(update), self._clock(), *content),
+            )
+        )
+
+    def add_evaluation(self, update: int, evaluation: Evaluation) -> None:
+        """Collect one match result."""
+        counts = (evaluation.games, evaluation.wins, evaluation.draws, evaluation.losses)
+        score = (evaluation.score, evaluation.low, evaluation.high)
+        self._pending.append(
+            (
+                "INSERT INTO evaluations VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (int(update), self._clock(), evaluation.opponent, *map(int, counts), *map(float, score)),
+            )
+        )
+
+    def add_event(self, update: int, event: Event) -> None:
+        """Collect one event."""
+        self._pending.append(self._event_row(update, event))
+
+    def _event_row(self, update: int, event: Event) -> Statement:
+        # Messages quote paths and errors, which may hold bytes that are no UTF-8; an event must never fail
+        # for that.
+        message = event.message.encode("utf-8", "backslashreplace").decode("utf-8")
+        details = json.dumps(dict(event.details), sort_keys=True, default=str)
+        return (
+            "INSERT INTO events VALUES (NULL, ?, ?, ?, ?, ?)",
+            (int(update), self._clock(), event.kind, message, details),
+        )
+
+    def commit(self) -> None:
+        """Write everything collected since the last commit, all or nothing."""
+        if not self._pending:
+            return
+        rows, self._pending = self._pending, []
+        with explained(self.path, "write to"):
+            try:
+                with self._transaction():
+                    for statement, values in rows:
+                        self._connection.execute(statement, values)
+            except sqlite3.OperationalError:  # the disk's fault, not the rows': they may go in later
+                self._pending = rows + self._pending
+                raise
+
+    def rewind(self, update: int) -> int:
+        """Forget what came after ``update``, since it will be played again; returns the rows removed.
+
+        Events stay, since they did happen, and the rewind becomes one. One transaction: a kill leaves all or
+        nothing.
+        """
+        with explained(self.path, "rewind"), self._transaction():
+            removed = sum(
+                self._delete_after(table, update) for table in ("metric_values", "games", "evaluations")
+            )
+            self._delete_after("updates", update)
+            message = f"continued from update {update}; {removed} rows of later updates removed"
+            event = Event("resumed", message, {"removed_rows": removed})
+            self._connection.execute(*self._event_row(update, event))
+        self._last_update = min(self._last_update, update)
+        return removed
+
+    def _delete_after(self, table: str, update: int) -> int:
+        return self._connection.execute(
+            f"DELETE FROM {table} WHERE update_number > ?", (int(update),)
+        ).rowcount
+
+    def close(self) -> None:
+        """Write what is collected and close.
+
+        The file is then complete by itself, without its WAL companion.
+        """
+        try:
+            self.commit()
+        finally:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
