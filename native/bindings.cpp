@@ -234,6 +234,7 @@ void bind_game(nb::module_& m) {
             },
             "max_plies"_a, "max_nodes"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("material", [](const Game& g, int color) { return material(g.position(), static_cast<Color>(color & 1)); })
+        .def("greediest_moves", [](const Game& g) { return greediest_moves(g.position()); })
         .def("static_exchange", [](const Game& g, int move) {
             if (!is_legal(g.position(), static_cast<Move>(move))) {
                 throw IllegalMove("illegal move " + move_in_words(move) + " in position '" + format_sfen(g.position()) +

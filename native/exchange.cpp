@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "movegen.hpp"
+
 namespace keisei {
 namespace {
 
@@ -34,7 +36,29 @@ int least_valuable(const Position& position, Bitboard attackers) {
     return best;
 }
 
+int immediate_gain(const Position& position, Move move) {
+    if (is_drop(move)) return 0;
+    const PieceType type = type_of(position.at(move_from(move)));
+    const int promotion = is_promotion(move) ? PIECE_VALUE[promoted(type)] - PIECE_VALUE[type] : 0;
+    return capture_value(position.at(move_to(move))) + promotion;
+}
+
 }  // namespace
+
+std::vector<Move> greediest_moves(const Position& position) {
+    MoveList list;
+    generate_moves(position, list);
+    std::vector<Move> best;
+    int best_gain = -1;
+    for (const Move move : list) {
+        const int gain = immediate_gain(position, move);
+        if (gain < best_gain) continue;
+        if (gain > best_gain) best.clear();
+        best_gain = gain;
+        best.push_back(move);
+    }
+    return best;
+}
 
 int material(const Position& position, Color color) {
     return side_material(position, color) - side_material(position, ~color);
@@ -47,15 +71,13 @@ int static_exchange(const Position& position, Move move) {
     Bitboard occupied = position.all() | Bitboard::of(to);
     Color side = position.turn;
     Piece standing;  // the piece that the next capture would win
-    gain[0] = capture_value(position.at(to));
+    gain[0] = immediate_gain(position, move);
     if (is_drop(move)) {
         standing = make_piece(side, dropped_type(move));
     } else {
         const int from = move_from(move);
         const PieceType type = type_of(position.at(from));
-        const PieceType new_type = is_promotion(move) ? promoted(type) : type;
-        standing = make_piece(side, new_type);
-        gain[0] += PIECE_VALUE[new_type] - PIECE_VALUE[type];
+        standing = make_piece(side, is_promotion(move) ? promoted(type) : type);
         occupied ^= Bitboard::of(from);
     }
     int depth = 0;

@@ -1,6 +1,8 @@
 // Material and static exchange evaluation, in hundredths of a pawn.
 #pragma once
 
+#include <vector>
+
 #include "position.hpp"
 
 namespace keisei {
@@ -14,5 +16,8 @@ int material(const Position& position, Color color);
 // What the side to move gains on the destination square if both sides go on capturing there, each with its least
 // valuable piece first and each free to stop. Pins are ignored. The move must be pseudo-legal.
 int static_exchange(const Position& position, Move move);
+
+// The legal moves with the best immediate material: captures and promotions at face value, no look at the reply.
+std::vector<Move> greediest_moves(const Position& position);
 
 }  // namespace keisei

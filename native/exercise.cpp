@@ -253,7 +253,8 @@ void examine_state(std::string_view state) {
     std::int32_t actions[ENV_GAMES];
     for (int ply = 0; ply <= ENV_PLIES; ++ply) {
         for (int i = 0; i < ENV_GAMES; ++i) {
-            expect(arrays.legal_counts[static_cast<std::size_t>(i)] > 0, "a game in flight has a legal move");
+            expect(!env.game(i).outcome().over(), "a game in flight is not over");
+            expect(arrays.legal_counts[static_cast<std::size_t>(i)] > 0, "a game in flight has a legal action");
         }
         env.random_actions(actions);
         expect(env.first_illegal(actions) == -1, "random actions are legal");

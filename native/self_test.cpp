@@ -1,6 +1,7 @@
 // The engine without Python, to be built with sanitizers: threads, and many random damaged inputs.
 //
 //   self_test [INPUTS [SEED]]
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -132,18 +133,17 @@ std::vector<std::uint8_t> random_input(Random& random) {
     return input;
 }
 
-// More pieces than a set has, and full hands: the most moves that bytes in range can ask for.
+// More of the strongest pieces than a set has, and a full hand: the most moves that bytes in range can ask for.
 void examine_crowded_record(Random& random) {
     constexpr std::uint8_t FULL_HAND[4] = {18, 4 | 4 << 4, 4 | 4 << 4, 2 | 2 << 4};
+    constexpr PieceType STRONGEST[4] = {BISHOP, ROOK, HORSE, DRAGON};
     std::uint8_t record[RECORD_BYTES] = {};
-    const std::uint32_t pieces = 5 + random.below(40);
-    for (std::uint32_t n = 0; n < pieces; ++n) {
-        record[random.below(SQUARES)] = static_cast<std::uint8_t>(random.below(PIECE_CODES));
-        record[random.below(SQUARES)] = make_piece(BLACK, random.below(2) == 0 ? ROOK : DRAGON);
+    for (std::uint32_t n = 5 + random.below(30); n > 0; --n) {
+        record[random.below(SQUARES)] = make_piece(BLACK, STRONGEST[random.below(4)]);
     }
-    const std::uint32_t king = random.below(SQUARES - 1);
+    const int king = static_cast<int>(random.below(SQUARES));
     record[king] = make_piece(BLACK, KING);
-    record[king + 1] = make_piece(WHITE, KING);
+    record[rotated(king) == king ? 0 : rotated(king)] = make_piece(WHITE, KING);
     std::copy_n(FULL_HAND, sizeof FULL_HAND, record + RECORD_HANDS);
     exercise::examine_record(record);
 }

@@ -1,6 +1,7 @@
 """From the learner's tensors and plain state to the bytes of a checkpoint's files."""
 
 import json
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,7 +57,7 @@ def encode_json(place: str, value: dict[str, Any]) -> bytes:
             raise CheckpointError(f"{place} {key!r} of a checkpoint must be finite JSON: {error}") from error
         if not returns_equal:
             raise CheckpointError(
-                f"{place} {key!r} of a checkpoint would come back changed, got {entry!r}; "
+                f"{place} {key!r} of a checkpoint would come back changed, got {reprlib.repr(entry)}; "
                 "use lists instead of tuples and text as keys"
             )
     return json.dumps(value, allow_nan=False).encode("ascii")

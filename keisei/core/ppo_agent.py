@@ -17,6 +17,7 @@ from keisei.core.compiling import compiled_or_plain
 from keisei.core.inference import Inference
 from keisei.core.model_factory import architecture_description, model_factory
 from keisei.core.ppo_loss import LossWeights, PpoBatch, explained_variance, ppo_loss
+from keisei.core.sampling import draw_actions
 from keisei.core.schedules import scheduled
 from keisei.errors import NonFiniteUpdateError
 from keisei.shogi.policy import action_count
@@ -86,10 +87,9 @@ class PPOAgent:
         self, records: NDArray[np.uint8], *, generator: torch.Generator | None = None
     ) -> NDArray[np.int64]:
         """One legal action for each packed position uint8 [B, 96]: the likeliest, or drawn with a generator."""
-        log_probs = self.inference.evaluate(records).log_probs
-        if generator is None:
-            return log_probs.argmax(dim=1).cpu().numpy()
-        return torch.multinomial(log_probs.exp().cpu(), 1, generator=generator).squeeze(1).numpy()
+        log_probs = self.inference.evaluate(records).log_probs.cpu()
+        actions = log_probs.argmax(dim=1) if generator is None else draw_actions(log_probs, generator)
+        return actions.numpy()
 
     def graded_network(self) -> ActorCritic:
         """The network whose strength is measured: the averaged one where there is one."""
@@ -162,7 +162,9 @@ class PPOAgent:
             **{name: value / max(steps, 1) for name, value in sums.items()},
             "first_ratio_deviation": first_deviation,
             "explained_variance": float(
-                explained_variance(torch.from_numpy(rows.value[learned]), torch.from_numpy(targets.value[learned]))
+                explained_variance(
+                    torch.from_numpy(rows.value[learned]), torch.from_numpy(targets.value[learned])
+                )
             ),
             "learning_rate": self.learning_rate(progress),
             "entropy_weight": weights.entropy,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -17,17 +17,20 @@ from numpy.typing import NDArray
 
 from keisei.core.inference import Evaluation, Inference
 from keisei.core.rollout_rows import RolloutRows
+from keisei.core.sampling import draw_actions
 from keisei.shogi import NO_ACTION, REASONS, LegalActions, PolicyOutputMapper, ShogiGame, ShogiVectorEnv
 from keisei.shogi.positions import mirror_records
 from keisei.shogi.vector_env import RECORD_FLAGS
 
 WHITE_MOVES_BIT = 1
 
+Winner = Literal["black", "white"]
+
 
 class FinishedGame(NamedTuple):
     """How a game of the rollout ended."""
 
-    winner: str | None
+    winner: Winner | None
     reason: str
     plies: int
     against_opponent: bool
@@ -62,7 +65,9 @@ def _never() -> bool:
 class Rollout:
     """Plays the games of one vector environment with a network, and in some of them against a frozen one."""
 
-    def __init__(self, env: ShogiVectorEnv, settings: PlaySettings, *, seed: int, first_game: int = 0) -> None:
+    def __init__(
+        self, env: ShogiVectorEnv, settings: PlaySettings, *, seed: int, first_game: int = 0
+    ) -> None:
         self.env = env
         self._settings = settings
         self._mapper = PolicyOutputMapper(env.num_actions)
@@ -99,12 +104,12 @@ class Rollout:
         summary.plies = rows.action.size
         return summary
 
-    def _play_ply(self, row: RolloutRows, learner: Inference, opponent: Inference | None, version: int) -> None:
+    def _play_ply(
+        self, row: RolloutRows, learner: Inference, opponent: Inference | None, version: int
+    ) -> None:
         records, lists = self._seen_positions()
         learners = self._learner_moves() if opponent is not None else np.ones(self.env.num_games, np.bool_)
-        forced = (
-            self.env.mate_in_one != NO_ACTION if self._settings.mate_in_one else np.zeros_like(learners)
-        )
+        forced = self.env.mate_in_one != NO_ACTION if self._settings.mate_in_one else np.zeros_like(learners)
         row.record[:] = records
         row.game[:] = self._game
         row.version[:] = version
@@ -114,7 +119,9 @@ class Rollout:
             if inference is None or not moving.any():
                 continue
             part = np.flatnonzero(moving)
-            evaluation = inference.evaluate(records[part], LegalActions(lists.actions[part], lists.counts[part]))
+            evaluation = inference.evaluate(
+                records[part], LegalActions(lists.actions[part], lists.counts[part])
+            )
             actions = self._choose(evaluation, part, forced)
             row.action[part] = actions
             chosen = torch.from_numpy(actions.astype(np.int64)).to(evaluation.log_probs.device)
@@ -152,8 +159,7 @@ class Rollout:
         self, evaluation: Evaluation, part: NDArray[np.intp], forced: NDArray[np.bool_]
     ) -> NDArray[np.int32]:
         """One action a row: drawn from the policy, or the mate in one."""
-        drawn = torch.multinomial(evaluation.log_probs.exp().cpu(), 1, generator=self._sampler).squeeze(1)
-        actions = drawn.numpy().astype(np.int32)
+        actions = draw_actions(evaluation.log_probs.cpu(), self._sampler).numpy().astype(np.int32)
         mates = forced[part]
         if mates.any():
             mating = np.minimum(self.env.mate_in_one, self.env.num_actions - 1).astype(np.int32)
@@ -161,7 +167,10 @@ class Rollout:
         return actions
 
     def _note_ends(
-        self, ply: int, summary: RolloutSummary, cut_off: list[tuple[NDArray[np.intp], int, NDArray[np.uint8]]]
+        self,
+        ply: int,
+        summary: RolloutSummary,
+        cut_off: list[tuple[NDArray[np.intp], int, NDArray[np.uint8]]],
     ) -> None:
         env = self.env
         self._length += 1
@@ -185,11 +194,13 @@ class Rollout:
         reason = REASONS[env.reasons[game]]
         if reason is None:
             raise RuntimeError(f"game {game} ended without a reason: the environment's arrays are damaged")
-        winner = None
+        winner: Winner | None = None
         if env.rewards[game] != 0:
             white_moved = not env.final_records[game, RECORD_FLAGS] & WHITE_MOVES_BIT
             winner = "white" if white_moved == (env.rewards[game] > 0) else "black"
-        return FinishedGame(winner, reason.value, int(self._length[game]), bool(self._learner_color[game] != BOTH))
+        return FinishedGame(
+            winner, reason.value, int(self._length[game]), bool(self._learner_color[game] != BOTH)
+        )
 
     def _begin(self, games: NDArray[np.intp]) -> None:
         """Numbers new games and draws their frame and who plays."""

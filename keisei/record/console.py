@@ -25,6 +25,7 @@ ConsoleMode = Literal["auto", "rich", "plain", "off"]
 HealthLevel = Literal["good", "warning", "bad"]
 
 CLOSE_TIMEOUT_SECONDS = 2.0
+SHOW_CURSOR = "\x1b[?25h"
 
 
 @dataclass(frozen=True)
@@ -107,15 +108,24 @@ class LivePainter:
         """Draw the block, starting it at the first snapshot."""
         view = live_view(snapshot, self._console.width, ascii_only=self._console.options.ascii_only)
         if self._live is None:
-            self._live = Live(console=self._console, auto_refresh=False)
+            # No redirection: what training prints must not wait for the terminal, nor meet rich's SystemExit.
+            self._live = Live(
+                console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+            )
             self._live.start()
         self._live.update(view, refresh=True)
 
     def stop(self) -> None:
         """Leave the last block standing and give the cursor back."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        if self._live is None:
+            return
+        live, self._live = self._live, None
+        try:
+            live.stop()
+        finally:  # rich's own "show the cursor" is lost with the frame that failed
+            if self._console.is_terminal:
+                self._console.file.write(SHOW_CURSOR)
+                self._console.file.flush()
 
 
 class PlainPainter:
@@ -216,10 +226,13 @@ class RunConsole:
             try:
                 action(painter)
                 return
-            except Exception:  # whatever drawing throws ends here: the display may die, the run may not
+            except (
+                Exception,
+                SystemExit,
+            ):  # rich answers a broken pipe with SystemExit; the run must not end
                 logger.warning("the console display failed and goes on more simply", exc_info=True)
                 self._painters.pop(0)
-                with suppress(Exception):
+                with suppress(Exception, SystemExit):
                     painter.stop()
 
     def __enter__(self) -> Self:

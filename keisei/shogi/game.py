@@ -134,13 +134,22 @@ class ShogiGame:
         loss, 0 otherwise. ``info`` has ``outcome`` and ``truncated`` (the game was stopped at ``max_plies``).
         """
         mover = self.turn
-        self._game.play(_as_move(move).code)
+        self.play(move)
         outcome = self.outcome
         reward = 0.0
         if outcome is not None and outcome.winner is not None:
             reward = 1.0 if outcome.winner is mover else -1.0
         truncated = outcome is not None and outcome.reason is Reason.MAX_PLIES
-        return self.get_observation(), reward, outcome is not None, {"outcome": outcome, "truncated": truncated}
+        return (
+            self.get_observation(),
+            reward,
+            outcome is not None,
+            {"outcome": outcome, "truncated": truncated},
+        )
+
+    def play(self, move: Move | str) -> None:
+        """Plays a move and looks at nothing: what `make_move` does, without the observation."""
+        self._game.play(_as_move(move).code)
 
     def undo_move(self) -> Move:
         """Takes back the last move, and with it the outcome."""
@@ -226,7 +235,9 @@ class ShogiGame:
         """
         verdict, line, nodes = self._game.find_mate(max_plies, max_nodes)
         if verdict == _MATE_UNKNOWN:
-            raise RuntimeError(f"the mate search gave up after {nodes} positions; raise max_nodes={max_nodes}")
+            raise RuntimeError(
+                f"the mate search gave up after {nodes} positions; raise max_nodes={max_nodes}"
+            )
         return [Move(code) for code in line] if verdict == _MATE_FOUND else None
 
     def material(self, color: Color) -> int:
@@ -236,6 +247,10 @@ class ShogiGame:
     def static_exchange(self, move: Move | str) -> int:
         """What the move gains if both sides go on capturing on its square, in hundredths of a pawn."""
         return self._game.static_exchange(_as_move(move).code)
+
+    def greediest_moves(self) -> list[Move]:
+        """The legal moves that win the most material at once, without a look at the reply."""
+        return [Move(code) for code in self._game.greediest_moves()]
 
     # ---- Python's protocols
 

@@ -53,7 +53,9 @@ class PolicyOutputMapper:
         """int32 [len(moves)]."""
         return np.array([self.move_to_index(move, turn) for move in moves], np.int32)
 
-    def indices_to_moves(self, indices: npt.NDArray[np.integer] | Sequence[int], game: ShogiGame) -> list[Move]:
+    def indices_to_moves(
+        self, indices: npt.NDArray[np.integer] | Sequence[int], game: ShogiGame
+    ) -> list[Move]:
         return [self.index_to_move(int(index), game) for index in indices]
 
     def legal_indices(self, game: ShogiGame) -> npt.NDArray[np.uint16]:

@@ -37,7 +37,9 @@ class LegalActions(NamedTuple):
     counts: npt.NDArray[np.uint16]
 
 
-def unpack_planes(records: Records, *, num_threads: int = 1, out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
+def unpack_planes(
+    records: Records, *, num_threads: int = 1, out: npt.NDArray[np.float32] | None = None
+) -> npt.NDArray[np.float32]:
     """float32 [B, 46, 9, 9], the mover's view."""
     planes = np.empty((len(records), PLANES, 9, 9), np.float32) if out is None else out
     _native.records_to_planes(records, planes, num_threads)

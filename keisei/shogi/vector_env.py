@@ -171,7 +171,9 @@ class ShogiVectorEnv:
     def play_random(self, plies: int) -> RandomPlay:
         """Plays random plies in every game without leaving native code."""
         played, games, by_reason, wins = self._env.play_random(plies)
-        reasons = {reason: count for reason, count in zip(REASONS, by_reason, strict=True) if reason is not None}
+        reasons = {
+            reason: count for reason, count in zip(REASONS, by_reason, strict=True) if reason is not None
+        }
         return RandomPlay(played, games, reasons, {color: wins[color] for color in Color})
 
     @property
@@ -207,7 +209,12 @@ def _allocate(num_games: int, given: Mapping[str, npt.NDArray[Any]]) -> dict[str
         if array is None:
             array = np.zeros((num_games, *row), dtype)
         shape = (num_games, *row)
-        if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous or not array.flags.writeable:
+        if (
+            array.shape != shape
+            or array.dtype != dtype
+            or not array.flags.c_contiguous
+            or not array.flags.writeable
+        ):
             raise ValueError(
                 f"array {name!r} must be a writable C-contiguous {np.dtype(dtype).name} array of shape {shape}, "
                 f"not {array.dtype.name} {array.shape}"

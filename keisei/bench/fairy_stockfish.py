@@ -1,0 +1,65 @@
+"""Fairy-Stockfish's own perft, asked for over its text protocol."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from keisei.bench.measurement import Budget, Measurement, Work, Workload, measure_for
+from keisei.errors import RivalError
+
+PROGRAM = "fairy-stockfish"
+DEBIAN_PATH = Path("/usr/games/fairy-stockfish")  # Debian keeps it out of root's PATH
+NODES = re.compile(r"Nodes searched:\s*(\d+)")
+
+
+class FairyStockfish:
+    """Fairy-Stockfish, a separate process; counts inside C++, so no binding is in the way."""
+
+    name = "Fairy-Stockfish"
+
+    def available(self) -> str | None:
+        return None if _program() is not None else f"apt-get install {PROGRAM}"
+
+    def workloads(self) -> Mapping[Workload, Work]:
+        return {Workload.PERFT: self.perft}
+
+    def perft(self, budget: Budget) -> Measurement:
+        with subprocess.Popen(
+            [_program() or PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        ) as engine:
+            _tell(engine, "uci", "setoption name UCI_Variant value shogi", "position startpos", "isready")
+            _read_until(engine, re.compile("readyok"))  # tables are set up before the clock starts
+            measurement = measure_for(budget.seconds, lambda: _count(engine, budget.perft_depth))
+            _tell(engine, "quit")
+        return measurement
+
+
+def _program() -> str | None:
+    found = shutil.which(PROGRAM)
+    return found or (str(DEBIAN_PATH) if DEBIAN_PATH.exists() else None)
+
+
+def _count(engine: subprocess.Popen[str], depth: int) -> int:
+    _tell(engine, f"go perft {depth}")
+    return int(_read_until(engine, NODES).group(1))
+
+
+def _tell(engine: subprocess.Popen[str], *commands: str) -> None:
+    assert engine.stdin is not None
+    engine.stdin.writelines(f"{command}\n" for command in commands)
+    engine.stdin.flush()
+
+
+def _read_until(engine: subprocess.Popen[str], pattern: re.Pattern[str]) -> re.Match[str]:
+    assert engine.stdout is not None
+    for line in engine.stdout:
+        if match := pattern.search(line):
+            return match
+    raise RivalError(
+        f"expected {PROGRAM} to print {pattern.pattern!r}, but it ended;"
+        f" run `{PROGRAM}` by hand and see what it says"
+    )

@@ -1,0 +1,76 @@
+"""The front door: names the commands, and turns expected errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from cyclopts import App, CycloptsError
+
+from keisei import __version__
+from keisei.errors import ConfigError, KeiseiError, NoGoodCheckpointError
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_NO_GOOD_CHECKPOINT = 3
+#: What shells report for a program whose reader went away, and for one ended by Ctrl-C.
+EXIT_BROKEN_PIPE = 141
+EXIT_INTERRUPTED = 130
+
+app = App(
+    name="keisei",
+    help="Train a shogi player by self-play, see how strong it is, and play against it.",
+    version=__version__,
+)
+bench = App(name="bench", help="Measure speed beside rivals, in one run.")
+app.command(bench)
+
+# The help stands here so that `keisei --help` need not import any of them.
+_TRAINING = "keisei.commands.training"
+_ENGINE = "keisei.commands.engine"
+app.command(f"{_TRAINING}:train", name="train", help="Train a player, or go on training one.")
+app.command(
+    f"{_TRAINING}:show_config", name="config", help="Print the effective settings and where each comes from."
+)
+app.command("keisei.commands.runs:list_all", name="runs", help="List the runs.")
+app.command(
+    "keisei.commands.runs:inspect", name="inspect", help="Show what a run or a checkpoint holds, verified."
+)
+app.command(
+    "keisei.commands.doctor:doctor",
+    name="doctor",
+    help="Check this machine and say what to do about problems.",
+)
+app.command(f"{_ENGINE}:perft", name="perft", help="Count legal move sequences.")
+app.command(f"{_ENGINE}:show", name="show", help="Draw a position.")
+app.command(
+    f"{_ENGINE}:verify_engine", name="verify-engine", help="Compare the rules with independent engines."
+)
+bench.command(
+    "keisei.commands.bench:engine", name="engine", help="The rules engine beside every installed rival."
+)
+
+
+def main() -> None:
+    """Runs the command line; ends the process with its exit code."""
+    try:
+        app(exit_on_error=False, print_error=True)
+    except CycloptsError:
+        sys.exit(EXIT_USAGE)
+    except KeiseiError as error:
+        sys.stderr.write(f"error: {error}\n")
+        for note in getattr(error, "__notes__", ()):
+            sys.stderr.write(f"{note}\n")
+        sys.exit(_exit_code(error))
+    except BrokenPipeError:
+        # The reader has what it wanted; Python must not complain about it when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_BROKEN_PIPE)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def _exit_code(error: KeiseiError) -> int:
+    if isinstance(error, ConfigError):
+        return EXIT_USAGE
+    return EXIT_NO_GOOD_CHECKPOINT if isinstance(error, NoGoodCheckpointError) else EXIT_FAILED

@@ -1,0 +1,1 @@
+"""The sub-commands of `keisei`, one module for each group. Loaded only when called."""

@@ -1,0 +1,140 @@
+"""`keisei train` and `keisei config`."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from keisei.config_loader import LoadedConfig, effective_yaml, load_config, parse_override_tokens
+from keisei.errors import ConfigError
+
+if TYPE_CHECKING:
+    from keisei.record.run_directory import RunDirectory
+    from keisei.training.trainer import TrainingReport
+
+ConfigFile = Annotated[
+    Path | None, Parameter(name="--config", help="YAML file; settings not in it keep their defaults.")
+]
+Settings = Annotated[
+    str,
+    Parameter(
+        name="SETTINGS",
+        show=True,
+        allow_leading_hyphen=True,
+        help="Any setting, as --section.key value, e.g. --training.learning_rate 1e-4 (docs/configuration.md).",
+    ),
+]
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def train(
+    *settings: Settings,
+    config: ConfigFile = None,
+    runs: Annotated[Path | None, Parameter(help="Folder of all runs (record.runs_folder).")] = None,
+    name: Annotated[str | None, Parameter(help="Name of the new run (record.name).")] = None,
+    resume: Annotated[
+        str | None,
+        Parameter(help="Go on with this run (name or folder), or with the one trained last: auto."),
+    ] = None,
+    profile: Annotated[
+        bool, Parameter(help="Write a torch.profiler trace and a phase table.", negative="")
+    ] = False,
+) -> None:
+    """Train a shogi player by self-play.
+
+    Settings come from the defaults, then the file, then variables such as KEISEI_TRAINING__SEED, then options.
+    Ctrl-C writes a checkpoint and ends; `keisei train --resume auto` goes on from there.
+    """
+    overrides = parse_override_tokens(settings)
+    for key, value in (
+        ("record.runs_folder", runs),
+        ("record.name", name),
+        ("training.profile", profile or None),
+    ):
+        if value is not None:
+            overrides[key] = str(value)
+    run, loaded = _resumed(config, overrides, resume) if resume is not None else _new(config, overrides)
+    _log_to(run.log_path, loaded.config.record.log_level)
+    _print_report(_train(run, loaded, resume=resume is not None))
+
+
+def show_config(*settings: Settings, config: ConfigFile = None) -> None:
+    """Print every setting as YAML, with where its value comes from."""
+    loaded = load_config(config, parse_override_tokens(settings), os.environ)
+    Console(highlight=False, markup=False, soft_wrap=True).print(
+        effective_yaml(loaded.config, loaded.origins), end=""
+    )
+
+
+def _new(config: Path | None, overrides: dict[str, str]) -> tuple[RunDirectory, LoadedConfig]:
+    from keisei.record.run_directory import RunDirectory
+
+    loaded = load_config(config, overrides, os.environ)
+    record = loaded.config.record
+    return RunDirectory.create(record.runs_folder, record.name), loaded
+
+
+def _resumed(
+    config: Path | None, overrides: dict[str, str], resume: str
+) -> tuple[RunDirectory, LoadedConfig]:
+    """The run and its own settings, on which only the command line may improve."""
+    from keisei.record.run_directory import RunDirectory
+
+    if config is not None:
+        raise ConfigError(
+            f"--config {str(config)!r} contradicts --resume {resume!r}: a run goes on with its own config.yaml; "
+            "change single settings with --section.key value"
+        )
+    runs_folder = Path(
+        overrides.get("record.runs_folder", load_config(None, {}, os.environ).config.record.runs_folder)
+    )
+    run = RunDirectory.find(runs_folder, resume)
+    return run, load_config(run.config_path, overrides, os.environ)
+
+
+def _log_to(path: Path, level: str) -> None:
+    """The one place where logging is set up: everything to the run's log, warnings also to the terminal."""
+    file = logging.FileHandler(path, encoding="utf-8")
+    file.setFormatter(logging.Formatter(LOG_FORMAT))
+    terminal = logging.StreamHandler()
+    terminal.setLevel(logging.WARNING)
+    logging.basicConfig(level=level.upper(), handlers=[file, terminal], force=True)
+
+
+def _train(run: RunDirectory, loaded: LoadedConfig, *, resume: bool) -> TrainingReport:
+    from rich.progress import Progress
+
+    from keisei.training.stop_signal import StopSignal
+    from keisei.training.trainer import Trainer
+
+    with StopSignal() as should_stop, Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, int] = {}
+
+        def on_grading(opponent: str, done: int, total: int) -> None:
+            if opponent not in tasks:
+                tasks[opponent] = bar.add_task(f"playing against {opponent}", total=total)
+            bar.update(tasks[opponent], completed=done)  # type: ignore[arg-type]  # rich's TaskID is an int
+
+        trainer = Trainer(loaded.config, run, should_stop=should_stop, on_grading=on_grading)
+        return trainer.train(resume=resume)
+
+
+def _print_report(report: TrainingReport) -> None:
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    speed = report.plies / report.seconds if report.seconds else 0.0
+    console.print(f"Training ended: {report.reason}.")
+    console.print(
+        f"{report.update} updates, {report.plies:,} plies, {report.games:,} games in {report.seconds:.0f} s "
+        f"({speed:,.0f} plies/s over all)."
+    )
+    for opponent, score in report.scores.items():
+        console.print(f"Score against {opponent}: {score}")
+    console.print(f"Everything is in {report.run}")
+    console.print("Try next:")
+    for command in (f"keisei inspect {report.run}", f"keisei train --resume {report.run}", "keisei runs"):
+        console.print(f"  {command}")

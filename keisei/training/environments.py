@@ -1,0 +1,61 @@
+"""From the configuration to the games that are played."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from keisei.config_schema import AppConfig, StartsConfig
+from keisei.errors import ConfigError, SfenError
+from keisei.shogi import ShogiGame, ShogiVectorEnv, Starts
+
+
+def make_env(config: AppConfig) -> ShogiVectorEnv:
+    """The vector environment of a run."""
+    env = config.env
+    threads = (os.cpu_count() or 1) if env.num_threads == "auto" else env.num_threads
+    return ShogiVectorEnv(
+        env.num_games,
+        config.training.seed,
+        threads,
+        actions=env.actions,
+        starts=_starts(env.starts),
+        max_plies=env.max_plies,
+        impasse_rule=env.impasse_rule,
+        declare=env.declare,
+        mate_in_one=config.training.mate_in_one,
+    )
+
+
+def _starts(starts: StartsConfig) -> Starts:
+    return Starts(
+        standard=starts.standard,
+        handicap=starts.handicap,
+        listed=starts.sfens,
+        random_prefix=starts.random_prefix,
+        earlier=starts.earlier,
+        prefix_plies=starts.random_prefix_plies,
+        sfens=_read_sfens(starts.sfen_file) if starts.sfen_file is not None else (),
+    )
+
+
+def _read_sfens(path: Path) -> tuple[str, ...]:
+    """One SFEN a line; blank lines and lines that begin with # are passed over."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"cannot read env.starts.sfen_file {str(path)!r}: {error}; correct the path"
+        ) from error
+    sfens = []
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        try:
+            sfens.append(ShogiGame(text).sfen)
+        except SfenError as error:
+            raise ConfigError(f"{path} line {number}: {error}; correct or remove the line") from error
+    if not sfens:
+        raise ConfigError(f"env.starts.sfen_file {str(path)!r} holds no position; add one SFEN a line")
+    return tuple(sfens)

@@ -1,0 +1,93 @@
+"""Everything that a run must remember to go on exactly: what goes into a checkpoint, and back out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from keisei.core.checkpoint import Checkpoint, CheckpointStore
+from keisei.core.ppo_agent import PPOAgent
+from keisei.core.random_states import capture_random_states, restore_random_states
+from keisei.core.state_tensors import flatten_state, restore_state
+from keisei.errors import CheckpointError
+from keisei.evaluation.opponent_pool import OpponentPool
+from keisei.record.metrics import Metrics
+from keisei.training.collector import Collector
+
+AVERAGED_GROUP = "averaged"
+OPPONENTS_GROUP = "opponents"
+TRAINING_GROUP = "training"
+
+
+@dataclass(frozen=True)
+class GamesState:
+    """Games in flight and random states at the end of an update, before the next one touches them."""
+
+    tensors: Mapping[str, Tensor]
+    skeleton: Any
+    metrics: Mapping[str, Any]
+
+
+class RunState:
+    """Gathers the state of a run's parts, and puts it back."""
+
+    def __init__(self, agent: PPOAgent, collector: Collector, pool: OpponentPool, metrics: Metrics) -> None:
+        self._agent = agent
+        self._collector = collector
+        self._pool = pool
+        self._metrics = metrics
+
+    def games(self) -> GamesState:
+        """What playing changes. Taken at the end of an update, it fits the weights until the next one learns."""
+        state = {
+            "agent": self._agent.state(),
+            "games": self._collector.state_arrays(),
+            "random": capture_random_states(self._generators()),
+        }
+        tensors, skeleton = flatten_state(state)
+        detached = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+        return GamesState(detached, skeleton, self._metrics.state_dict())
+
+    def save(self, store: CheckpointStore, games: GamesState) -> Path:
+        """Writes a checkpoint of the weights as they are now and the games as they were taken."""
+        groups: dict[str, Mapping[str, Tensor]] = {
+            "model": self._agent.network.state_dict(),
+            TRAINING_GROUP: games.tensors,
+        }
+        if self._agent.averaged is not None:
+            groups[AVERAGED_GROUP] = self._agent.averaged.state_dict()
+        if len(self._pool):
+            groups[OPPONENTS_GROUP] = self._pool.tensors()
+        return store.save(
+            games.metrics["updates"],
+            plies=games.metrics["plies"],
+            architecture=self._agent.architecture,
+            tensors=groups,
+            state={"training": games.skeleton, "metrics": dict(games.metrics)},
+        )
+
+    def load(self, checkpoint: Checkpoint) -> None:
+        """Goes on from a checkpoint of the same architecture."""
+        try:
+            state = restore_state(dict(checkpoint.tensors[TRAINING_GROUP]), checkpoint.state["training"])
+            self._agent.network.load_state_dict(checkpoint.model)
+            if self._agent.averaged is not None:
+                averaged = checkpoint.tensors.get(AVERAGED_GROUP, checkpoint.model)
+                self._agent.averaged.load_state_dict(averaged)
+            self._agent.load_state(state["agent"])
+            self._collector.load_state_arrays(state["games"])
+            self._pool.load_tensors(checkpoint.tensors.get(OPPONENTS_GROUP, {}))
+            self._metrics.load_state_dict(checkpoint.state["metrics"])
+            restore_random_states(state["random"], self._generators())
+        except (KeyError, ValueError, RuntimeError) as error:
+            raise CheckpointError(
+                f"the checkpoint {checkpoint.path!s} does not fit this run: {error}; resume with the settings of the "
+                "run's own config.yaml (env.num_games and the network must be the same)"
+            ) from error
+
+    def _generators(self) -> dict[str, Any]:
+        return {**self._agent.generators(), **self._collector.generators()}
