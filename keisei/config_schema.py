@@ -354,9 +354,48 @@ class TrainingConfig(Section):
 class ParallelConfig(Section):
     """Worker processes that play games beside the learner."""
 
-    num_workers: int = Field(
-        default=0, ge=0, le=1024, description="Processes that play games; 0 = the trainer plays them itself."
+    num_workers: Annotated[int, Field(ge=0, le=1024)] | Literal["auto"] = Field(
+        default="auto",
+        description="Processes that play games; 0 = the trainer plays them itself; auto = one a core, or 0 with a GPU.",
     )
+    games_per_worker: int = Field(
+        default=0,
+        ge=0,
+        le=65_536,
+        description="Games that a worker plays side by side; 0 = env.num_games shared out evenly.",
+    )
+    mode: Literal["sync", "async"] = Field(
+        default="sync",
+        description="sync = an update's rows are all played by the newest weights; async = workers play on meanwhile.",
+    )
+    max_lag: int = Field(
+        default=1, ge=1, le=100, description="Async: versions by which rows may be older than the weights that learn."
+    )
+    model_sync_interval: int = Field(
+        default=1, ge=1, le=10_000, description="Updates between two publications of the weights to the workers."
+    )
+    worker_reset_interval: int = Field(
+        default=0, ge=0, description="Updates after which workers begin all games anew; 0 = never."
+    )
+    queue_size: int = Field(
+        default=1, ge=1, le=1024, description="Slots of shared memory for each worker; more are made where needed."
+    )
+    shared_memory: Literal["auto", "memfd", "named"] = Field(
+        default="auto", description="Anonymous memory (memfd, Linux) or named segments; auto = what the system has."
+    )
+    seed_offset: Annotated[int, Field(ge=1, le=2**31)] = Field(
+        default=1000, description="Distance between the seeds of two workers."
+    )
+    timeout_seconds: float = Field(
+        default=60.0, gt=0, le=86_400, description="Longest wait for the workers' answers before an error is raised."
+    )
+    heartbeat_timeout_seconds: float = Field(
+        default=8.0, gt=0, le=3600, description="Silence after which a worker is taken for hung and replaced."
+    )
+    restart_budget: int = Field(
+        default=20, ge=0, le=100_000, description="Deaths of one worker in a window before training goes on without any."
+    )
+    restart_window_seconds: float = Field(default=300.0, gt=0, description="Length of that window.")
 
 
 class EvaluationConfig(Section):

@@ -72,3 +72,7 @@ class RunDirectoryError(KeiseiError):
 
 class SfenError(KeiseiError, ValueError):
     """An SFEN string that is malformed or describes an impossible position."""
+
+
+class WorkerFailedError(KeiseiError):
+    """Worker processes could not be started or kept alive."""

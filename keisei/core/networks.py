@@ -25,11 +25,12 @@ from keisei.core.blocks import (
     fully_connected,
 )
 from keisei.core.heads import OUTPUT_GAIN, POLICY_HEADS, AuxiliaryHeads, PositionSummary
+from keisei.shogi import PLANES
 
 if TYPE_CHECKING:
     from keisei.config_schema import ModelConfig
 
-OBSERVATION_PLANES = 46
+OBSERVATION_PLANES = PLANES
 BOARD_SIZE = 9
 OUTCOMES = 3
 WIN, DRAW, LOSS = range(OUTCOMES)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keisei.core.columns import Bools, ColumnTable, Float32s, Int32s, Int64s, PerRow
+from keisei.shogi import RECORD_BYTES
 
-RECORD_BYTES = 96
 UNKNOWN = -1
 
 Records = Annotated[NDArray[np.uint8], PerRow(np.dtype(np.uint8), (RECORD_BYTES,))]

@@ -1,7 +1,8 @@
 """Game records: read and write KIF, KI2, CSA, JKF and USI text.
 
-The readers in `keisei.shogi.notation` play every move on our own board. Writing goes through rsshogi, and
-this is the only module of the package that knows it.
+The readers in `keisei.shogi.notation` play every move on our own board. Writing goes through rsshogi, whose own
+readers (1.7.0) are not used: an illegal move in KI2 ends the interpreter, and KIF, KI2 and CSA that are no record at
+all read as an empty game.
 """
 
 import re

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from keisei.config_schema import AppConfig
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.inference import Inference
 from keisei.core.model_factory import model_factory
 from keisei.core.ppo_agent import PPOAgent
-from keisei.core.random_states import Generator
-from keisei.core.rollout import PlaySettings, Rollout, RolloutSummary
+from keisei.core.random_states import capture_random_states, restore_random_states
+from keisei.core.rollout import Rollout, RolloutSummary
 from keisei.core.rollout_rows import RolloutRows
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.shogi import ShogiGame, ShogiVectorEnv
-from keisei.training.environments import make_env
+from keisei.training.environments import make_env, play_settings, thread_count
+
+
+#: How the games of a run without workers are filed; those of its first worker are filed alike.
+ONLY_PLAYER = "0"
+
+log = logging.getLogger(__name__)
 
 
 class Collector(Protocol):
@@ -29,13 +34,21 @@ class Collector(Protocol):
         self, buffer: ExperienceBuffer, *, version: int, should_stop: Callable[[], bool]
     ) -> RolloutSummary: ...
 
-    def watched_game(self) -> ShogiGame: ...
+    def watched_game(self) -> ShogiGame:
+        """A game for people to look at."""
+        ...
 
-    def generators(self) -> Mapping[str, Generator]: ...
+    def status(self) -> dict[str, float]:
+        """Figures of the collection itself, for the journal."""
+        ...
 
-    def state_arrays(self) -> dict[str, NDArray[Any]]: ...
+    def state(self) -> dict[str, Any]:
+        """Games in flight and random states by player (process), for a checkpoint."""
+        ...
 
-    def load_state_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None: ...
+    def load_state(self, state: Mapping[str, Any]) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class InProcessCollector:
@@ -44,15 +57,11 @@ class InProcessCollector:
     def __init__(self, config: AppConfig, agent: PPOAgent, pool: OpponentPool) -> None:
         self._inference = agent.inference
         self._pool = pool
-        self._env: ShogiVectorEnv = make_env(config)
         training = config.training
-        settings = PlaySettings(
-            mate_in_one=training.mate_in_one,
-            flip=training.flip,
-            opponent_share=training.opponents.share,
-            games_kept=config.record.games_kept_per_update,
+        self._env: ShogiVectorEnv = make_env(
+            config, num_games=config.env.num_games, seed=training.seed, num_threads=thread_count(config)
         )
-        self._rollout = Rollout(self._env, settings, seed=training.seed)
+        self._rollout = Rollout(self._env, play_settings(config), seed=training.seed)
         self._rows = RolloutRows.allocate(training.rollout_plies, config.env.num_games)
         opponent = model_factory(config.model, agent.num_actions).to(agent.device).requires_grad_(False)
         self._opponent = Inference(
@@ -80,11 +89,24 @@ class InProcessCollector:
     def watched_game(self) -> ShogiGame:
         return self._env.game(0)
 
-    def generators(self) -> Mapping[str, Generator]:
-        return {**self._rollout.generators(), "pool": self._pool.generator}
+    def status(self) -> dict[str, float]:
+        return {}
 
-    def state_arrays(self) -> dict[str, NDArray[Any]]:
-        return self._rollout.state_arrays()
+    def state(self) -> dict[str, Any]:
+        return {
+            ONLY_PLAYER: {
+                "games": self._rollout.state_arrays(),
+                "random": capture_random_states(self._rollout.generators()),
+            }
+        }
 
-    def load_state_arrays(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-        self._rollout.load_state_arrays(arrays)
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        if set(state) != {ONLY_PLAYER}:
+            log.warning("the checkpoint holds the games of %d players, this run has one: new games begin", len(state))
+            return
+        games = state[ONLY_PLAYER]
+        self._rollout.load_state_arrays(games["games"])
+        restore_random_states(games["random"], self._rollout.generators())
+
+    def close(self) -> None:
+        """Nothing to end."""

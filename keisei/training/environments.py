@@ -6,24 +6,41 @@ import os
 from pathlib import Path
 
 from keisei.config_schema import AppConfig, StartsConfig
+from keisei.core.rollout import PlaySettings
 from keisei.errors import ConfigError, SfenError
 from keisei.shogi import ShogiGame, ShogiVectorEnv, Starts
 
 
-def make_env(config: AppConfig) -> ShogiVectorEnv:
-    """The vector environment of a run."""
+def make_env(config: AppConfig, *, num_games: int, seed: int, num_threads: int) -> ShogiVectorEnv:
+    """A vector environment with the rules and starts of a run."""
     env = config.env
-    threads = (os.cpu_count() or 1) if env.num_threads == "auto" else env.num_threads
     return ShogiVectorEnv(
-        env.num_games,
-        config.training.seed,
-        threads,
+        num_games,
+        seed,
+        num_threads,
         actions=env.actions,
         starts=_starts(env.starts),
         max_plies=env.max_plies,
         impasse_rule=env.impasse_rule,
         declare=env.declare,
         mate_in_one=config.training.mate_in_one,
+    )
+
+
+def thread_count(config: AppConfig) -> int:
+    """Threads that step the games in the trainer's own process."""
+    threads = config.env.num_threads
+    return (os.cpu_count() or 1) if threads == "auto" else threads
+
+
+def play_settings(config: AppConfig) -> PlaySettings:
+    """How games are played for learning."""
+    training = config.training
+    return PlaySettings(
+        mate_in_one=training.mate_in_one,
+        flip=training.flip,
+        opponent_share=training.opponents.share,
+        games_kept=config.record.games_kept_per_update,
     )
 
 

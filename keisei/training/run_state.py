@@ -45,7 +45,7 @@ class RunState:
         """What playing changes. Taken at the end of an update, it fits the weights until the next one learns."""
         state = {
             "agent": self._agent.state(),
-            "games": self._collector.state_arrays(),
+            "games": self._collector.state(),
             "random": capture_random_states(self._generators()),
         }
         tensors, skeleton = flatten_state(state)
@@ -79,9 +79,9 @@ class RunState:
                 averaged = checkpoint.tensors.get(AVERAGED_GROUP, checkpoint.model)
                 self._agent.averaged.load_state_dict(averaged)
             self._agent.load_state(state["agent"])
-            self._collector.load_state_arrays(state["games"])
             self._pool.load_tensors(checkpoint.tensors.get(OPPONENTS_GROUP, {}))
             self._metrics.load_state_dict(checkpoint.state["metrics"])
+            self._collector.load_state(state["games"])
             restore_random_states(state["random"], self._generators())
         except (KeyError, ValueError, RuntimeError) as error:
             raise CheckpointError(
@@ -90,4 +90,4 @@ class RunState:
             ) from error
 
     def _generators(self) -> dict[str, Any]:
-        return {**self._agent.generators(), **self._collector.generators()}
+        return {**self._agent.generators(), "pool": self._pool.generator}

@@ -26,7 +26,7 @@ from keisei.record.journal import Event, Journal
 from keisei.record.metrics import Metrics
 from keisei.record.run_directory import RunDirectory
 from keisei.training.callbacks import Callback, CallbackRunner, installed_callbacks
-from keisei.training.collector import InProcessCollector
+from keisei.training.collectors import make_collector
 from keisei.training.events import TrainingStarted
 from keisei.training.grading import Progress, grade
 from keisei.training.profiling import profiled
@@ -87,7 +87,8 @@ class Trainer:
         _make_deterministic(config.training.deterministic)
         agent = PPOAgent(config, device)
         pool = OpponentPool(config.training.opponents.pool_size, config.training.seed)
-        collector = InProcessCollector(config, agent, pool)
+        collector = make_collector(config, agent, pool)
+        stack.callback(collector.close)
         metrics = Metrics()
         state = RunState(agent, collector, pool, metrics)
         store = CheckpointStore(

@@ -143,6 +143,7 @@ class TrainingLoopManager:
             **learned,
             **_game_figures(summary),
             "policy_lag": float(lag),
+            **parts.collector.status(),
             "plies_per_second": parts.metrics.plies_per_second,
             "games": float(parts.metrics.games),
             **{f"seconds_{phase}": value for phase, value in seconds.items()},

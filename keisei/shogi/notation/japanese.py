@@ -69,11 +69,8 @@ _DIAGRAM_ROW: Final = re.compile(r"\|(?P<cells>(?:[ v][^ v|]){9})\|.?")
 _DIAGRAM_FRAME: Final = re.compile(r"[+-]+|[\s　]*９[\s　1-9１-９]*|手数＝.*")
 _HELD_PIECE: Final = re.compile(f"(?P<piece>{PIECE_PATTERN})(?P<count>[0-9０-９十〇一二三四五六七八九]*)")
 _EMPTY_CELL: Final = "・"
-_RESULT_LINE: Final = re.compile(
-    r"まで(?:[0-9０-９]+手で)?(?:(?P<timeout>時間切れにより))?(?:"
-    + _PLAYER_PATTERN
-    + "の)?(?P<word>.*?)[\\s　。]*"
-)
+_RESULT_OPENING: Final = re.compile(r"まで(?:[0-9０-９]+手で)?")
+_BY_TIME: Final = "時間切れにより"
 _MAX_NUMBER: Final = 99
 _VARIATION: Final = "変化："
 
@@ -146,15 +143,12 @@ def number_from(text: str) -> int | None:
 
 def result_of_sentence(text: str, turn: Color, place: str) -> RecordResult | None:
     """The result that a closing sentence states, as in まで85手で先手の勝ち."""
-    match = _RESULT_LINE.fullmatch(text)
-    if match is None:
-        raise RecordError(
-            f"{place}: expected a closing sentence such as 'まで85手で先手の勝ち', found {text!r}"
-        )
-    word, named = match["word"], match["player"]
-    player = _PLAYERS[named] if named else None
+    words = _RESULT_OPENING.sub("", text, count=1).strip("。 \u3000")
+    statement = words.removeprefix(_BY_TIME)
+    player = next((color for name, color in _PLAYERS.items() if statement.startswith(f"{name}の")), None)
+    word = statement if player is None else statement.partition("の")[2]
     if word == "勝ち" and player is not None:
-        return RecordResult(player, OutsideReason.TIMEOUT if match["timeout"] else Reason.RESIGNATION)
+        return RecordResult(player, Reason.RESIGNATION if words == statement else OutsideReason.TIMEOUT)
     if word not in CLOSING_WORDS:
         raise RecordError(
             f"{place}: unknown ending {word!r} in {text!r}; known are {', '.join(CLOSING_WORDS)} and"

@@ -1,0 +1,17 @@
+"""Who plays the games of a run."""
+
+from __future__ import annotations
+
+from keisei.config_schema import AppConfig
+from keisei.core.ppo_agent import PPOAgent
+from keisei.evaluation.opponent_pool import OpponentPool
+from keisei.training.collector import Collector, InProcessCollector
+from keisei.training.parallel.parallel_collector import ParallelCollector
+from keisei.training.parallel.parallel_manager import resolve_workers
+
+
+def make_collector(config: AppConfig, agent: PPOAgent, pool: OpponentPool) -> Collector:
+    """Worker processes where the configuration asks for them, else the trainer itself."""
+    if resolve_workers(config) == 0:
+        return InProcessCollector(config, agent, pool)
+    return ParallelCollector(config, agent, pool)

@@ -1,0 +1,44 @@
+"""Every rival that is installed here does the work it claims to do."""
+
+import pytest
+
+from keisei.bench.keisei_engine import Keisei
+from keisei.bench.measurement import Budget, Contestant, Workload
+from keisei.bench.rivals import RIVALS
+
+BRIEF = Budget(seconds=0.05, perft_depth=3)
+PERFT_3 = 25_470
+EVERYBODY = (Keisei(), *RIVALS)
+CLAIMS = [(contestant, workload) for contestant in EVERYBODY for workload in contestant.workloads()]
+
+
+def installed(contestant: Contestant) -> Contestant:
+    if (hint := contestant.available()) is not None:
+        pytest.skip(f"{contestant.name} is not installed: {hint}")
+    return contestant
+
+
+@pytest.mark.parametrize(
+    ("contestant", "workload"), CLAIMS, ids=lambda value: getattr(value, "name", str(value))
+)
+def test_a_claimed_workload_can_be_measured(contestant: Contestant, workload: Workload) -> None:
+    measurement = installed(contestant).workloads()[workload](BRIEF)
+    assert measurement.amount > 0
+    assert measurement.seconds >= BRIEF.seconds
+    if workload is Workload.PERFT:
+        assert measurement.amount % PERFT_3 == 0
+
+
+def test_every_rival_tells_how_to_install_it_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("keisei.bench.fairy_stockfish.DEBIAN_PATH.__class__.exists", lambda path: False)
+    for rival in RIVALS:
+        hint = rival.available()
+        assert hint is not None
+        assert "install" in hint
+
+
+def test_rivals_have_different_names() -> None:
+    names = [contestant.name for contestant in EVERYBODY]
+    assert len(set(names)) == len(names)
