@@ -27,6 +27,26 @@ _FIELDS = dict(walk_settings())
 SECTIONS = frozenset(key for key, field in _FIELDS.items() if section_class(field) is not None)
 SETTINGS = tuple(key for key in _FIELDS if key not in SECTIONS)
 
+#: Names that earlier documents of Keisei used, and what stands for them now.
+FORMER_KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "parallel.enabled": "use 'parallel.num_workers' (0 = no workers)",
+        "parallel.episodes_per_worker": "use 'parallel.games_per_worker'",
+        "parallel.batch_size": "use 'training.rollout_plies' × 'parallel.games_per_worker': a slot is one rollout",
+        "parallel.experience_batch_size": "use 'training.rollout_plies' × 'parallel.games_per_worker': "
+        "a slot is one rollout",
+        "parallel.max_game_length": "use 'env.max_plies'",
+        "parallel.timeout": "use 'parallel.timeout_seconds'",
+        "parallel.worker_timeout": "use 'parallel.timeout_seconds'",
+        "parallel.queue_maxsize": "use 'parallel.queue_size'",
+        "parallel.max_queue_size": "use 'parallel.queue_size'",
+        "parallel.use_shared_memory": "use 'parallel.shared_memory'",
+        "parallel.worker_seed_offset": "use 'parallel.seed_offset'",
+        "parallel.compression_enabled": "weights travel through shared memory, where compression only costs time "
+        "(docs/parallel.md has the figures)",
+    }
+)
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NULL_TAG = "tag:yaml.org,2002:null"
 _TEXT_TAG = "tag:yaml.org,2002:str"
@@ -71,6 +91,23 @@ def load_config(
     chosen = {setting.key: setting for setting in settings}
     origins = {key: _origin(key, chosen) for key in SETTINGS}
     return LoadedConfig(_validated(chosen), MappingProxyType(origins))
+
+
+def overridden(config: AppConfig, overrides: Mapping[str, object], place: str) -> AppConfig:
+    """The configuration with some settings changed; an error names ``place``."""
+    current = {key: _Setting(key, _value_of(config, key), "", place) for key in SETTINGS}
+    changes = [_Setting(key, value, "", place) for key, value in overrides.items()]
+    problems = [_unknown_key(setting) for setting in changes if setting.key not in SETTINGS]
+    if problems:
+        raise _config_error(problems)
+    return _validated({**current, **{setting.key: setting for setting in changes}})
+
+
+def _value_of(config: AppConfig, key: str) -> object:
+    value: object = config
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
 
 
 def parse_override_tokens(tokens: Sequence[str]) -> dict[str, str]:
@@ -306,6 +343,8 @@ def _unknown_key(setting: _Setting) -> str:
         examples = [key for key in SETTINGS if key.startswith(f"{setting.key}.")][:1]
         hint = f"set one of its keys, such as {examples[0]!r}" if examples else "it has no keys yet"
         return f"{setting.key!r} {setting.place} is a section; {hint}"
+    if setting.key in FORMER_KEYS:
+        return f"unknown key {setting.key!r} {setting.place}; {FORMER_KEYS[setting.key]}"
     guesses = _closest_keys(setting.key)
     if setting.key.startswith(ENVIRONMENT_PREFIX):
         guesses = [environment_variable(key) for key in guesses]

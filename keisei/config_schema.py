@@ -302,6 +302,12 @@ class TrainingConfig(Section):
     mate_in_one_weight: Weight = Field(
         default=0.1, description="Weight of the imitation loss on mates in one, if mate_in_one is on."
     )
+    temperature: float = Field(
+        default=1.0,
+        gt=0,
+        le=10,
+        description="Of the policy in self-play: above 1 more varied moves. Other than 1 it is off-policy.",
+    )
     flip: bool = Field(default=True, description="Mirror half of the games left to right: twice the variety.")
     checkpoint_interval_updates: int = Field(
         default=1, ge=0, description="Updates between checkpoints; 0 = not by updates."
@@ -369,33 +375,53 @@ class ParallelConfig(Section):
         description="sync = an update's rows are all played by the newest weights; async = workers play on meanwhile.",
     )
     max_lag: int = Field(
-        default=1, ge=1, le=100, description="Async: versions by which rows may be older than the weights that learn."
+        default=1,
+        ge=1,
+        le=100,
+        description="Async: versions by which rows may be older than the weights that learn.",
     )
     model_sync_interval: int = Field(
-        default=1, ge=1, le=10_000, description="Updates between two publications of the weights to the workers."
+        default=1,
+        ge=1,
+        le=10_000,
+        description="Updates between two publications of the weights to the workers.",
     )
     worker_reset_interval: int = Field(
         default=0, ge=0, description="Updates after which workers begin all games anew; 0 = never."
     )
     queue_size: int = Field(
-        default=1, ge=1, le=1024, description="Slots of shared memory for each worker; more are made where needed."
+        default=1,
+        ge=1,
+        le=1024,
+        description="Slots of shared memory for each worker; more are made where needed.",
     )
     shared_memory: Literal["auto", "memfd", "named"] = Field(
-        default="auto", description="Anonymous memory (memfd, Linux) or named segments; auto = what the system has."
+        default="auto",
+        description="Anonymous memory (memfd, Linux) or named segments; auto = what the system has.",
     )
     seed_offset: Annotated[int, Field(ge=1, le=2**31)] = Field(
         default=1000, description="Distance between the seeds of two workers."
     )
     timeout_seconds: float = Field(
-        default=60.0, gt=0, le=86_400, description="Longest wait for the workers' answers before an error is raised."
+        default=60.0,
+        gt=0,
+        le=86_400,
+        description="Longest wait for the workers' answers before an error is raised.",
     )
     heartbeat_timeout_seconds: float = Field(
         default=8.0, gt=0, le=3600, description="Silence after which a worker is taken for hung and replaced."
     )
     restart_budget: int = Field(
-        default=20, ge=0, le=100_000, description="Deaths of one worker in a window before training goes on without any."
+        default=20,
+        ge=0,
+        le=100_000,
+        description="Deaths of one worker in a window before training goes on without any.",
     )
     restart_window_seconds: float = Field(default=300.0, gt=0, description="Length of that window.")
+    worker_overrides: tuple[str, ...] = Field(
+        default=(),
+        description="Settings of single workers, e.g. ['0-3: training.temperature=1.2 training.opponents.share=0.5'].",
+    )
 
 
 class EvaluationConfig(Section):

@@ -10,17 +10,14 @@ sanitizers=${1:?"which sanitizers? address,undefined or thread"}
 shift
 build=build/sanitize-${sanitizers//,/-}
 python=$PWD/.venv/bin/python
-jobs=$(nproc)
 
-build() { # FOLDER CMAKE-ARGUMENTS
-    local folder=$1
-    shift
-    cmake -S . -B "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DKEISEI_SANITIZE="$sanitizers" "$@" >/dev/null
-    cmake --build "$folder" --parallel "$jobs" --target "$target"
+build_in() { # FOLDER CMAKE-ARGUMENTS; quiet but for errors
+    cmake -S . -B "$1" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DKEISEI_SANITIZE="$sanitizers" "${@:2}" >/dev/null
+    cmake --build "$1" --parallel "$(nproc)" >/dev/null
 }
 
-target=self_test build "$build/self-test" -DKEISEI_SELF_TEST=ON
-target=_native build "$build/module" -DPython_EXECUTABLE="$python"
+build_in "$build/self-test" -DKEISEI_SELF_TEST=ON
+build_in "$build/module" -DPython_EXECUTABLE="$python"
 
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1
@@ -39,4 +36,5 @@ export LSAN_OPTIONS=suppressions=$PWD/tests/sanitizers/lsan.supp:print_suppressi
 
 loaded=$("$python" -c 'from keisei.shogi import _native; print(_native.__file__)')
 [[ $loaded == "$KEISEI_NATIVE" ]] || { echo "tested would be $loaded instead of $KEISEI_NATIVE" >&2; exit 1; }
-"$python" -m pytest -q -p no:xdist -p no:cacheprovider --timeout 0 -m "not soak" "${@:-tests/shogi}"
+# Captured by descriptor, the sanitizer's report would be lost with the process that it ends.
+"$python" -m pytest -q --capture=sys -p no:xdist -p no:cacheprovider --timeout 0 -m "not soak" "${@:-tests/shogi}"

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keisei.core.rollout_rows import UNKNOWN, RolloutRows
+from keisei.shogi.types import PIECE_VALUE
 
-# In hundredths of a pawn, as in the engine: P L N S G B R K, then +P +L +N +S +B +R.
-PIECE_VALUE = (100, 300, 350, 500, 550, 800, 1000, 0, 550, 550, 550, 550, 1100, 1300)
 # Packed record (native/record.hpp): 81 squares (0 empty, 1 + type the mover's, 15 + type the opponent's) and
 # each hand in four bytes: pawns; lances, knights; silvers, golds; bishops, rooks (in the low, the high half).
 SQUARES = 81

@@ -181,7 +181,7 @@ class PPOAgent:
         output = self.inference.forward(planes, with_auxiliary=True)
         loss, metrics = ppo_loss(output, batch, weights)
         self.optimizer.zero_grad(set_to_none=True)
-        self.scaler.scale(loss).backward()
+        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._training.max_grad_norm)
         # With a scaler, infinite gradients are how it finds its scale: it skips such a step by itself.
@@ -234,7 +234,8 @@ class PPOAgent:
         if self.averaged is None:
             return
         decay = self._training.weight_averaging
-        averaged, current = list(self.averaged.parameters()), list(self.network.parameters())
+        averaged: list[Tensor] = list(self.averaged.parameters())
+        current: list[Tensor] = list(self.network.parameters())
         torch._foreach_lerp_(averaged, current, 1 - decay)
 
     # ---- state

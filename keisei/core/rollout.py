@@ -14,8 +14,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from keisei.core.inference import Evaluation, Inference
+from keisei.core.inference import Inference
 from keisei.core.rollout_rows import RolloutRows
 from keisei.core.sampling import draw_actions
 from keisei.shogi import NO_ACTION, REASONS, LegalActions, PolicyOutputMapper, ShogiGame, ShogiVectorEnv
@@ -55,6 +56,7 @@ class PlaySettings:
     mate_in_one: bool
     flip: bool
     opponent_share: float
+    temperature: float
     games_kept: int
 
 
@@ -122,10 +124,11 @@ class Rollout:
             evaluation = inference.evaluate(
                 records[part], LegalActions(lists.actions[part], lists.counts[part])
             )
-            actions = self._choose(evaluation, part, forced)
+            log_probs = self._at_temperature(evaluation.log_probs)
+            actions = self._choose(log_probs, part, forced)
             row.action[part] = actions
-            chosen = torch.from_numpy(actions.astype(np.int64)).to(evaluation.log_probs.device)
-            row.log_prob[part] = evaluation.log_probs.gather(1, chosen[:, None]).squeeze(1).cpu().numpy()
+            chosen = torch.from_numpy(actions.astype(np.int64)).to(log_probs.device)
+            row.log_prob[part] = log_probs.gather(1, chosen[:, None]).squeeze(1).cpu().numpy()
             row.value[part] = evaluation.value.cpu().numpy()
         self.env.step(self._unmirrored(row.action))
         row.reward[:] = self.env.rewards
@@ -153,13 +156,19 @@ class Rollout:
 
     def _learner_moves(self) -> NDArray[np.bool_]:
         mover = self.env.records[:, RECORD_FLAGS] & WHITE_MOVES_BIT
-        return (self._learner_color == BOTH) | (self._learner_color == mover)
+        return np.asarray((self._learner_color == BOTH) | (self._learner_color == mover))
+
+    def _at_temperature(self, log_probs: Tensor) -> Tensor:
+        """The policy that is really played from; its log-probabilities are those that the rows record."""
+        if self._settings.temperature == 1:
+            return log_probs
+        return (log_probs / self._settings.temperature).log_softmax(dim=1)
 
     def _choose(
-        self, evaluation: Evaluation, part: NDArray[np.intp], forced: NDArray[np.bool_]
+        self, log_probs: Tensor, part: NDArray[np.intp], forced: NDArray[np.bool_]
     ) -> NDArray[np.int32]:
         """One action a row: drawn from the policy, or the mate in one."""
-        actions = draw_actions(evaluation.log_probs.cpu(), self._sampler).numpy().astype(np.int32)
+        actions = draw_actions(log_probs.cpu(), self._sampler).numpy().astype(np.int32)
         mates = forced[part]
         if mates.any():
             mating = np.minimum(self.env.mate_in_one, self.env.num_actions - 1).astype(np.int32)

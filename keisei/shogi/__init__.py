@@ -1,5 +1,7 @@
 """The game of shogi: rules, encodings, records and environments. Knows nothing of learning."""
 
+from typing import TYPE_CHECKING, Any
+
 from keisei.shogi.game import OBSERVATION_SHAPE, ShogiGame
 from keisei.shogi.move import Move
 from keisei.shogi.policy import COMPACT_ACTIONS, FULL_ACTIONS, PolicyOutputMapper
@@ -16,6 +18,9 @@ from keisei.shogi.types import (
 )
 from keisei.shogi.vector_env import NO_ACTION, RandomPlay, ShogiVectorEnv, Starts
 
+if TYPE_CHECKING:
+    from keisei.shogi.records import GameRecord, read_record, write_record
+
 __all__ = [
     "COMPACT_ACTIONS",
     "FULL_ACTIONS",
@@ -29,6 +34,7 @@ __all__ = [
     "RECORD_BYTES",
     "STANDARD_SFEN",
     "Color",
+    "GameRecord",
     "ImpasseRule",
     "LegalActions",
     "Move",
@@ -40,4 +46,15 @@ __all__ = [
     "ShogiGame",
     "ShogiVectorEnv",
     "Starts",
+    "read_record",
+    "write_record",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Records bring rsshogi along, which few programs need: loaded when first asked for.
+    if name not in ("GameRecord", "read_record", "write_record"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from keisei.shogi import records
+
+    return getattr(records, name)

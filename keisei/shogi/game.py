@@ -162,7 +162,7 @@ class ShogiGame:
 
     def can_declare_win(self) -> bool:
         """May the side to move declare a win now? By the 27-point rule, unless the game has the 24-point rule."""
-        outcome = self._declaration()
+        outcome = self.declaration()
         return outcome is not None and outcome.winner is self.turn
 
     def declare_win(self) -> Outcome:
@@ -170,7 +170,7 @@ class ShogiGame:
 
         Under the 24-point rule a declaration with 24 to 30 points ends the game as a draw by impasse.
         """
-        outcome = self._declaration()
+        outcome = self.declaration()
         if self.outcome is not None or outcome is None:
             why = "the game is over" if self.outcome is not None else "the conditions are not met"
             raise IllegalMoveError(
@@ -188,7 +188,8 @@ class ShogiGame:
         self._finish(outcome)
         return outcome
 
-    def _declaration(self) -> Outcome | None:
+    def declaration(self) -> Outcome | None:
+        """What a declaration by the side to move would bring now; None when it may not declare."""
         rule = self.impasse_rule if self.impasse_rule is ImpasseRule.CSA24 else ImpasseRule.CSA27
         return _outcome(self._game.declaration(rule.code))
 
@@ -202,7 +203,8 @@ class ShogiGame:
         """float32 (46, 9, 9) in the mover's view; the planes are described in docs/encodings.md."""
         out = np.empty((1, *OBSERVATION_SHAPE), np.float32)
         self._game.observe(out)
-        return out[0]
+        observation: npt.NDArray[np.float32] = out[0]
+        return observation
 
     def pack(self) -> bytes:
         """The position in 96 bytes; the layout is described in docs/encodings.md."""
@@ -292,7 +294,14 @@ class ShogiGame:
     def _repr_svg_(self) -> str:
         from keisei.shogi.board_svg import board_svg
 
-        return board_svg(self._pieces(), self._hands(), int(self.turn))
+        last = self.last_move
+        return board_svg(
+            self._pieces(),
+            self._hands(),
+            int(self.turn),
+            last_move=None if last is None else (last.from_square, last.to_square),
+            check=self._pieces().index((self.turn, PieceType.KING)) if self.is_in_check else None,
+        )
 
     def _pieces(self) -> list[tuple[Color, PieceType] | None]:
         return [_piece(code) for code in self._game.board]

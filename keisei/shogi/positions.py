@@ -82,7 +82,7 @@ def legal_masks(
 
 
 def legal_mask_bits(records: Records, actions: str | int, *, num_threads: int = 1) -> npt.NDArray[np.uint8]:
-    """uint8 [B, ceil(num_actions / 8)], lowest bit first: what ``np.packbits(masks, axis=1, bitorder="little")`` gives."""
+    """uint8 [B, ceil(num_actions / 8)], as ``np.packbits(masks, axis=1, bitorder="little")`` gives them."""
     size = action_count(actions)
     bits = np.empty((len(records), (size + 7) // 8), np.uint8)
     _native.records_to_mask(records, size, bits, num_threads)

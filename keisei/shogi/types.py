@@ -91,6 +91,9 @@ HANDICAP_SFENS: Final[dict[str, str]] = {
     "ten_piece": "4k4/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
 }
 
+#: Playing values by `PieceType` in hundredths of a pawn; a held piece counts as its unpromoted self.
+PIECE_VALUE: Final[tuple[int, ...]] = tuple(_native.PIECE_VALUE)
+
 DEFAULT_MAX_PLIES: Final[int] = 512
 SQUARES: Final[int] = 81
 

@@ -20,7 +20,6 @@ from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.shogi import ShogiGame, ShogiVectorEnv
 from keisei.training.environments import make_env, play_settings, thread_count
 
-
 #: How the games of a run without workers are filed; those of its first worker are filed alike.
 ONLY_PLAYER = "0"
 
@@ -102,7 +101,9 @@ class InProcessCollector:
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         if set(state) != {ONLY_PLAYER}:
-            log.warning("the checkpoint holds the games of %d players, this run has one: new games begin", len(state))
+            log.warning(
+                "the checkpoint holds the games of %d players, this run has one: new games begin", len(state)
+            )
             return
         games = state[ONLY_PLAYER]
         self._rollout.load_state_arrays(games["games"])

@@ -40,6 +40,7 @@ def play_settings(config: AppConfig) -> PlaySettings:
         mate_in_one=training.mate_in_one,
         flip=training.flip,
         opponent_share=training.opponents.share,
+        temperature=training.temperature,
         games_kept=config.record.games_kept_per_update,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -38,7 +39,7 @@ def grade(
             fixed_player(name, settings.seed),
             openings,
             max_plies=config.env.max_plies,
-            on_game=None if on_game is None else lambda done, total, name=name: on_game(name, done, total),
+            on_game=None if on_game is None else partial(on_game, name),
             should_stop=should_stop,
         )
         if not match.stopped:

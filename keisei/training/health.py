@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-from keisei.record.console import Health
+from keisei.record.console import Health, HealthLevel
 
 #: Below this a policy hardly varies any more (nats); a random mover has about 3.8.
 LOW_ENTROPY = 0.3
@@ -17,25 +18,59 @@ HIGH_FIRST_DEVIATION = 0.005
 LOW_EXPLAINED_VARIANCE = -0.5
 
 
+class _Rule(NamedTuple):
+    """A figure, whether it is bad, and what to say then."""
+
+    metric: str
+    is_bad: Callable[[float], bool]
+    level: HealthLevel
+    words: str
+
+
+#: The worst first.
+_RULES = (
+    _Rule(
+        "skipped_steps",
+        lambda steps: steps > 0,
+        "bad",
+        "gradient steps were not finite: lower training.learning_rate",
+    ),
+    _Rule(
+        "first_ratio_deviation",
+        lambda deviation: deviation > HIGH_FIRST_DEVIATION,
+        "bad",
+        "the policy that learns is not the policy that played: try training.precision fp32",
+    ),
+    _Rule(
+        "entropy",
+        lambda entropy: entropy < LOW_ENTROPY,
+        "warning",
+        "the policy hardly explores any more: raise training.entropy_weight",
+    ),
+    _Rule(
+        "approx_kl",
+        lambda kl: kl > HIGH_KL,
+        "warning",
+        "updates change the policy a lot: lower training.learning_rate or training.epochs",
+    ),
+    _Rule(
+        "truncated_share",
+        lambda share: share > HIGH_TRUNCATION,
+        "warning",
+        "most games are cut off by the ply cap: raise env.max_plies or diversify env.starts",
+    ),
+    _Rule(
+        "explained_variance",
+        lambda variance: variance < LOW_EXPLAINED_VARIANCE,
+        "warning",
+        "values predict results worse than a constant: lower training.learning_rate",
+    ),
+)
+
+
 def judge(metrics: Mapping[str, float]) -> Health:
     """The worst thing that the figures of the last update show, and what to do about it."""
-    if metrics.get("skipped_steps", 0) > 0:
-        return Health(
-            "bad",
-            f"{metrics['skipped_steps']:.0f} gradient steps were not finite: lower training.learning_rate",
-        )
-    if metrics.get("first_ratio_deviation", 0) > HIGH_FIRST_DEVIATION:
-        return Health(
-            "bad", "the policy that learns is not the policy that played: try training.precision fp32"
-        )
-    if metrics.get("entropy", LOW_ENTROPY) < LOW_ENTROPY:
-        return Health("warning", "the policy hardly explores any more: raise training.entropy_weight")
-    if metrics.get("approx_kl", 0) > HIGH_KL:
-        return Health("warning", "updates change the policy a lot: lower training.learning_rate or epochs")
-    if metrics.get("truncated_share", 0) > HIGH_TRUNCATION:
-        return Health(
-            "warning", "most games are cut off by the ply cap: raise env.max_plies or diversify starts"
-        )
-    if metrics.get("explained_variance", 0) < LOW_EXPLAINED_VARIANCE:
-        return Health("warning", "values predict results worse than a constant: lower the learning rate")
+    for rule in _RULES:
+        if rule.metric in metrics and rule.is_bad(metrics[rule.metric]):
+            return Health(rule.level, rule.words)
     return Health("good", "learning normally")

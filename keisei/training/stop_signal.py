@@ -42,7 +42,7 @@ class StopSignal:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
         if self._requested.is_set():
             # Not through exceptions: native code or a stuck disk would hold them up.
             os._exit(EXIT_INTERRUPTED)

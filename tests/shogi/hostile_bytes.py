@@ -14,7 +14,16 @@ from damage import damaged_bytes
 from random_play import MIXED_STARTS, visited_records
 
 from keisei.errors import RecordError
-from keisei.shogi import MAX_LEGAL_MOVES, RECORD_BYTES, ShogiGame, ShogiVectorEnv
+from keisei.shogi import (
+    MAX_LEGAL_MOVES,
+    RECORD_BYTES,
+    Color,
+    Move,
+    PolicyOutputMapper,
+    ShogiGame,
+    ShogiVectorEnv,
+    Starts,
+)
 from keisei.shogi.positions import (
     legal_actions,
     legal_mask_bits,
@@ -108,6 +117,37 @@ def saved_states(count: int, rng: Random) -> None:
             assert_playable(env)
 
 
+def forged_moves(count: int, rng: Random) -> None:
+    """A state whose only move is 7h7f: from an empty square, but along the same line to the same square as 7g7f."""
+    for size in SIZES:
+        env = ShogiVectorEnv(1, 1, 1, actions=size)
+        env.step(np.array([PolicyOutputMapper(size).move_to_index("7g7f", Color.BLACK)]))
+        state = env.save_state()
+        assert state.endswith(Move.from_usi("7g7f").code.to_bytes(2, "little"))
+        assert_refused(env, state[:-2] + Move.from_usi("7h7f").code.to_bytes(2, "little"))
+
+
+def forged_archive(count: int, rng: Random) -> None:
+    """A state with earlier positions from which no game can begin, since the side to move is mated."""
+    env = ShogiVectorEnv(1, 3, 1, starts=Starts(standard=0, earlier=1), max_plies=20)
+    env.play_random(100)
+    state = env.save_state()
+    archived = int.from_bytes(state[24:28], "little")
+    assert archived > 0
+    mated = ShogiGame("8k/9/9/9/9/9/4p4/4g4/4K4 b - 1").pack()
+    assert_refused(env, state[:28] + archived * mated + state[28 + archived * RECORD_BYTES :])
+
+
+def assert_refused(env: ShogiVectorEnv, forged: bytes) -> None:
+    before = env.save_state()
+    try:
+        env.load_state(forged)
+    except ValueError:
+        assert env.save_state() == before
+        return
+    raise AssertionError(f"a forged state was accepted: {env.game(0).moves} in {env.game(0).sfen}")
+
+
 def assert_playable(env: ShogiVectorEnv) -> None:
     for index in range(env.num_games):
         game = env.game(index)
@@ -120,7 +160,10 @@ def assert_playable(env: ShogiVectorEnv) -> None:
         env.step(env.random_actions())
 
 
-KINDS = {check.__name__: check for check in (packed_positions, legal_lists, crowded_boards, saved_states)}
+KINDS = {
+    check.__name__: check
+    for check in (packed_positions, legal_lists, crowded_boards, saved_states, forged_moves, forged_archive)
+}
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ DAMAGED_SFENS = 120_000
 DAMAGED_MOVES = 80_000
 SOAK_ROUNDS = 50
 HOSTILE_BYTES = Path(__file__).with_name("hostile_bytes.py")
+HOSTILE_KINDS = ("packed_positions", "legal_lists", "saved_states", "crowded_boards")
 
 
 # ---------------------------------------------------------------- round trips
@@ -219,14 +220,14 @@ def test_ten_million_damaged_texts(seed: int) -> None:
     play_damaged_moves(DAMAGED_MOVES, seed=2_000 + seed)
 
 
-@pytest.mark.parametrize("kind", ["packed_positions", "legal_lists", "saved_states", "crowded_boards"])
+@pytest.mark.parametrize("kind", [*HOSTILE_KINDS, "forged_moves", "forged_archive"])
 def test_hostile_bytes_meet_only_clean_errors(kind: str) -> None:
     run_hostile_bytes(kind, count=10_000, seed=1)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(SOAK_ROUNDS))
-@pytest.mark.parametrize("kind", ["packed_positions", "legal_lists", "saved_states", "crowded_boards"])
+@pytest.mark.parametrize("kind", HOSTILE_KINDS)
 def test_hostile_bytes_by_the_hundred_thousand(kind: str, seed: int) -> None:
     run_hostile_bytes(kind, count=100_000, seed=100 + seed)
 

@@ -123,7 +123,9 @@ class WorkerCommunicator:
 
     def open(self, worker: int) -> SlotWorkerEnd:
         """Makes the line to a new worker and returns the end to give to its process."""
-        region = SharedRegion(STATUS_BYTES_ALIGNED + self._slots * self._shape.nbytes, anonymous=self._anonymous)
+        region = SharedRegion(
+            STATUS_BYTES_ALIGNED + self._slots * self._shape.nbytes, anonymous=self._anonymous
+        )
         ours, theirs = self._context.Pipe(duplex=True)
         line = _Line(region, ours, theirs, free=deque(range(self._slots)))
         self._lines[worker] = line
@@ -201,7 +203,9 @@ class WorkerCommunicator:
 
     def receive(self, timeout_seconds: float) -> Iterator[tuple[int, ReceivedSlot | SavedState | Failure]]:
         """Everything that has come by the first arrival or the timeout. A dead worker's pipe gives what is in it."""
-        connections = {line.connection: worker for worker, line in self._lines.items() if not line.connection.closed}
+        connections = {
+            line.connection: worker for worker, line in self._lines.items() if not line.connection.closed
+        }
         for ready in wait(list(connections), timeout_seconds):
             worker = connections[ready]  # type: ignore[index]  # wait() returns what it was given
             yield from ((worker, message) for message in self._drain(worker))

@@ -77,7 +77,7 @@ class ModelSynchronizer:
         self.syncs = 0
 
     def _map(self) -> None:
-        # Word 0 counts publications, the lowest bit of which says where the newest lies; then a version for each buffer.
+        # Word 0 counts publications; its lowest bit says where the newest lies. Then a version for each buffer.
         self._words: NDArray[np.int64] = np.frombuffer(self._region.buffer, np.int64, 1 + BUFFERS)
         self._buffers = [
             self._layout.tensors(

@@ -49,7 +49,11 @@ class ParallelCollector:
         return self._in_process().collect(buffer, version=version, should_stop=should_stop)
 
     def _collect_from_workers(
-        self, manager: ParallelManager, buffer: ExperienceBuffer, version: int, should_stop: Callable[[], bool]
+        self,
+        manager: ParallelManager,
+        buffer: ExperienceBuffer,
+        version: int,
+        should_stop: Callable[[], bool],
     ) -> RolloutSummary:
         self._publish(manager, version)
         batches: list[ExperienceBatch] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +15,7 @@ import numpy as np
 import psutil
 from torch import Tensor
 
+from keisei.config_loader import overridden
 from keisei.config_schema import AppConfig
 from keisei.core.model_factory import model_factory
 from keisei.core.rollout import RolloutSummary
@@ -72,13 +74,16 @@ class ParallelManager:
         parallel = config.parallel
         self.num_workers = resolve_workers(config)
         if self.num_workers < 1:
-            raise ConfigError("parallel.num_workers is 0: there are no workers to manage; play in-process instead")
+            raise ConfigError(
+                "parallel.num_workers is 0: there are no workers to manage; play in-process instead"
+            )
         self.games_per_worker = _games_per_worker(config, self.num_workers)
         self.slots_per_update = config.env.num_games // self.games_per_worker
         self._shape = SlotShape(config.training.rollout_plies, self.games_per_worker)
         self._slots_per_worker = _slots_per_worker(config, self.slots_per_update, self.num_workers)
         self._is_async = parallel.mode == "async"
-        _check_memory(config, self._shape, self._slots_per_worker, self.num_workers)
+        self._worker_configs = worker_configs(config)
+        _check_memory(self._shape, self._slots_per_worker, self.num_workers)
         weights = model_factory(config.model, action_count(config.env.actions)).state_dict()
         self._anonymous = {"auto": None, "memfd": True, "named": False}[parallel.shared_memory]
         self._learner_weights = ModelSynchronizer(weights, anonymous=self._anonymous)
@@ -108,7 +113,7 @@ class ParallelManager:
         generation = self.communicator.generation(worker)
         job = WorkerJob(
             worker=worker,
-            config=self._config,
+            config=self._worker_configs.get(worker, self._config),
             games=self.games_per_worker,
             seed=_seed(self._config, worker, generation),
             first_game=worker << WORKER_SHIFT | generation - 1 << GENERATION_SHIFT,
@@ -189,7 +194,10 @@ class ParallelManager:
         return self._learner_weights.version
 
     def sync_model_to_workers(
-        self, weights: Mapping[str, Tensor], version: int | None = None, opponent: Mapping[str, Tensor] | None = None
+        self,
+        weights: Mapping[str, Tensor],
+        version: int | None = None,
+        opponent: Mapping[str, Tensor] | None = None,
     ) -> int:
         """Publishes weights, and those of the frozen opponent if it is a new one; returns the version."""
         version = self.version + 1 if version is None else version
@@ -247,7 +255,9 @@ class ParallelManager:
     def _lend_freely(self) -> None:
         """Async: every worker may have as many slots under way or waiting as the lag bound allows."""
         for worker, seat in self._seats.items():
-            while seat.owed < self._config.parallel.max_lag and self.communicator.lend(worker, max(1, self.version)):
+            while seat.owed < self._config.parallel.max_lag and self.communicator.lend(
+                worker, max(1, self.version)
+            ):
                 seat.owed += 1
 
     def _take_in(self, timeout_seconds: float) -> list[ExperienceBatch]:
@@ -408,6 +418,31 @@ def _games_per_worker(config: AppConfig, workers: int) -> int:
     return share
 
 
+def worker_configs(config: AppConfig) -> dict[int, AppConfig]:
+    """The configurations of the workers that have settings of their own."""
+    configs: dict[int, AppConfig] = {}
+    for entry in config.parallel.worker_overrides:
+        place = f"in parallel.worker_overrides {entry!r}"
+        matched = OVERRIDE_ENTRY.fullmatch(entry.strip())
+        if matched is None:
+            raise ConfigError(f"expected 'WORKER: key=value ...' or 'FIRST-LAST: key=value ...' {place}")
+        settings = dict(pair.split("=", 1) for pair in matched["settings"].split())
+        foreign = sorted(key for key in settings if not key.startswith(OVERRIDABLE))
+        if foreign:
+            raise ConfigError(
+                f"{foreign[0]!r} {place} cannot differ between workers; {', '.join(OVERRIDABLE)} can"
+            )
+        first, last = int(matched["first"]), int(matched["last"] or matched["first"])
+        for worker in range(first, last + 1):
+            configs[worker] = overridden(configs.get(worker, config), settings, place)
+    return configs
+
+
+#: Settings that may differ between workers: what they play, not what is learned.
+OVERRIDABLE = ("env.starts.", "training.opponents.share", "training.temperature", "training.flip")
+OVERRIDE_ENTRY = re.compile(r"(?P<first>\d+)(?:-(?P<last>\d+))?:\s*(?P<settings>\S+=\S+(?:\s+\S+=\S+)*)")
+
+
 def _slots_per_worker(config: AppConfig, slots_per_update: int, workers: int) -> int:
     needed = -(-slots_per_update // workers)
     if config.parallel.mode == "async":
@@ -415,7 +450,7 @@ def _slots_per_worker(config: AppConfig, slots_per_update: int, workers: int) ->
     return max(needed, config.parallel.queue_size)
 
 
-def _check_memory(config: AppConfig, shape: SlotShape, slots: int, workers: int) -> None:
+def _check_memory(shape: SlotShape, slots: int, workers: int) -> None:
     needed = workers * (slots * shape.nbytes + WORKER_MEMORY_BYTES)
     available = psutil.virtual_memory().available
     if needed > available:

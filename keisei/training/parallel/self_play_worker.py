@@ -75,7 +75,7 @@ class SelfPlayWorker(SpawnProcess):
             raise SystemExit(EXIT_FAILED) from error
 
 
-class _Stopped(Exception):
+class _StopRequested(Exception):  # noqa: N818 an order, not an error
     """The trainer wants the worker to end."""
 
 
@@ -83,7 +83,11 @@ class _Player:
     """The life of a worker, inside its process."""
 
     def __init__(
-        self, job: WorkerJob, end: WorkerEnd, learner_weights: ModelSynchronizer, opponent_weights: ModelSynchronizer
+        self,
+        job: WorkerJob,
+        end: WorkerEnd,
+        learner_weights: ModelSynchronizer,
+        opponent_weights: ModelSynchronizer,
     ) -> None:
         torch.set_num_threads(1)
         self._job = job
@@ -117,7 +121,7 @@ class _Player:
                 credit = self._next_credit()
                 self._await_weights(credit.min_version)
                 self._fill(credit)
-        except _Stopped:
+        except _StopRequested:
             self._end.status.enter(WorkerState.STOPPED)
 
     def _next_credit(self) -> Credit:
@@ -191,7 +195,7 @@ class _Player:
             case Command.RESET:
                 self._reset = True
             case Command.STOP:
-                raise _Stopped
+                raise _StopRequested
             case Command.SAVE_STATE:
                 self._end.send(SavedState(self._state()))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from contextlib import suppress
 from multiprocessing import reduction
 from multiprocessing.shared_memory import SharedMemory
 from types import TracebackType
@@ -39,7 +40,7 @@ class SharedRegion:
                 self._segment = SharedMemory(create=True, size=nbytes)
             except OSError as error:
                 raise WorkerFailedError(_no_memory(nbytes, error)) from error
-            self.buffer = self._segment.buf[:nbytes]
+            self.buffer = _bytes_of(self._segment)[:nbytes]
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._segment is not None:
@@ -54,11 +55,9 @@ class SharedRegion:
             if self._owner:
                 self._segment.unlink()
             return
-        try:
+        # Where an array still lies in it, the mapping goes when the array does.
+        with suppress(BufferError):
             self._map.close()
-        except BufferError:
-            # An array still lies in it; the mapping goes when the array does.
-            pass
         os.close(self._descriptor)
 
     def __enter__(self) -> Self:
@@ -91,8 +90,14 @@ def _attach_named(name: str, nbytes: int) -> SharedRegion:
     region._owner = False
     region._descriptor = -1
     region._segment = SharedMemory(name=name)
-    region.buffer = region._segment.buf[:nbytes]
+    region.buffer = _bytes_of(region._segment)[:nbytes]
     return region
+
+
+def _bytes_of(segment: SharedMemory) -> memoryview:
+    if segment.buf is None:
+        raise WorkerFailedError(f"the shared memory {segment.name!r} is closed already")
+    return segment.buf
 
 
 def _no_memory(nbytes: int, error: OSError) -> str:
