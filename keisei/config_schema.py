@@ -427,9 +427,11 @@ class ParallelConfig(Section):
 class EvaluationConfig(Section):
     """How strength is measured."""
 
-    opponents: tuple[Literal["random", "greedy"], ...] = Field(
-        default=("random", "greedy"),
-        description="Players the network is measured against; an empty list = no measurement.",
+    opponents: tuple[Literal["random", "mate1", "greedy", "ab1", "ab2", "ab3", "ab4", "ab5", "ab6"], ...] = (
+        Field(
+            default=("random", "greedy"),
+            description="Players the network is measured against; an empty list = no measurement.",
+        )
     )
     games: int = Field(
         default=200,

@@ -14,6 +14,7 @@
 #include "movegen.hpp"
 #include "observation.hpp"
 #include "perft.hpp"
+#include "search.hpp"
 #include "sfen.hpp"
 #include "vector_env.hpp"
 
@@ -170,6 +171,21 @@ void observe(const Game& game, PlanesOut<float> out) {
     unpack_planes(record, out.data());
 }
 
+// Searches several games in threads, each by itself.
+std::vector<std::tuple<Move, int, std::uint64_t>> search_games(const std::vector<const Game*>& games, int depth,
+                                                              std::uint64_t seed, int num_threads) {
+    std::vector<std::tuple<Move, int, std::uint64_t>> found(games.size());
+    ThreadPool pool(std::max(1, num_threads));
+    pool.for_chunks(static_cast<int>(games.size()), 1, [&](int begin, int end) {
+        for (int i = begin; i < end; ++i) {
+            const Game& game = *games[static_cast<std::size_t>(i)];
+            const SearchResult result = search(game.position(), {depth, seed}, game.earlier_keys());
+            found[static_cast<std::size_t>(i)] = {result.best, result.score, result.nodes};
+        }
+    });
+    return found;
+}
+
 void bind_game(nb::module_& m) {
     nb::class_<Game>(m, "Game")
         .def(nb::init<const Game&>())
@@ -234,6 +250,7 @@ void bind_game(nb::module_& m) {
             },
             "max_plies"_a, "max_nodes"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("material", [](const Game& g, int color) { return material(g.position(), static_cast<Color>(color & 1)); })
+        .def("moves_without_mating_reply", [](const Game& g) { return moves_without_mating_reply(g.position()); })
         .def("greediest_moves", [](const Game& g) { return greediest_moves(g.position()); })
         .def("static_exchange", [](const Game& g, int move) {
             if (!is_legal(g.position(), static_cast<Move>(move))) {
@@ -243,6 +260,8 @@ void bind_game(nb::module_& m) {
             return static_exchange(g.position(), static_cast<Move>(move));
         });
     m.def("make_game", &make_game, "sfen"_a, "max_plies"_a, "impasse"_a);
+    m.def("search_games", &search_games, "games"_a, "depth"_a, "seed"_a, "num_threads"_a,
+          nb::call_guard<nb::gil_scoped_release>());
     m.def("game_from_record", &game_from_record, "record"_a, "impasse"_a);
 }
 
@@ -527,6 +546,7 @@ NB_MODULE(_native, m) {
     m.attr("MAX_LEGAL_MOVES") = MAX_LEGAL_MOVES;
     m.attr("MAX_PLY") = MAX_PLY;
     m.attr("NO_ACTION") = NO_ACTION;
+    m.attr("MATE_SCORE") = MATE_SCORE;
     m.attr("PLANES") = PLANES;
     m.attr("STANDARD_SFEN") = std::string(STANDARD_SFEN);
     m.attr("PLANE_SCALE") = std::vector<float>(PLANE_SCALE, PLANE_SCALE + PLANES);

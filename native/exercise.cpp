@@ -22,6 +22,17 @@ constexpr int ENV_PLIES = 40;  // one cap for the environment that writes states
 constexpr std::size_t LONGEST_GAME = 64;
 constexpr std::uint64_t MATE_NODES = 200;
 
+// What damage starts from: the standard array, full hands, the most moves, a check, promoted pieces everywhere.
+constexpr std::string_view SOUND_SFENS[] = {
+    STANDARD_SFEN,
+    "4k4/9/9/9/9/9/9/9/4K4 w 2R2B4G4S4N4L18P 9",
+    "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1",
+    "lnsgk1snl/1r4gb1/p1pppp2p/6pR1/1p7/2P6/PP1PPPP1P/1BG6/LNS1KGSNL w Pp 16",
+    "+P+L+N+S+B+R3/8k/9/9/4K4/9/9/9/2+p+l+n+s+b+r1 b 4G2S2N2L16P 100",
+};
+
+std::string_view sound_sfen(Bytes rest) { return SOUND_SFENS[rest.empty() ? 0 : rest[0] % std::size(SOUND_SFENS)]; }
+
 std::string_view as_text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 // Overwrites, deletes or inserts one byte for every four bytes of patches: where (two bytes), what, how.
@@ -141,9 +152,9 @@ const std::string& sound_state() {
     return state;
 }
 
-std::string sound_record() {
+std::string sound_record(Bytes rest) {
     std::uint8_t record[RECORD_BYTES];
-    pack_record(parse_sfen(STANDARD_SFEN), {}, record);
+    pack_record(parse_sfen(sound_sfen(rest)), {}, record);
     return {reinterpret_cast<const char*>(record), RECORD_BYTES};
 }
 
@@ -271,7 +282,7 @@ void examine_input(Bytes input) {
         case InputKind::SFEN:
             return examine_sfen(as_text(rest));
         case InputKind::DAMAGED_SFEN:
-            text = STANDARD_SFEN;
+            text = sound_sfen(rest);
             apply_patches(text, rest, false);
             return examine_sfen(text);
         case InputKind::GAME:
@@ -281,7 +292,7 @@ void examine_input(Bytes input) {
             std::copy_n(rest.begin(), std::min(rest.size(), text.size()), text.begin());
             return examine_record(reinterpret_cast<const std::uint8_t*>(text.data()));
         case InputKind::DAMAGED_RECORD:
-            text = sound_record();
+            text = sound_record(rest);
             apply_patches(text, rest, true);
             return examine_record(reinterpret_cast<const std::uint8_t*>(text.data()));
         case InputKind::STATE:

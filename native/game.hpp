@@ -40,6 +40,9 @@ public:
     // The move that led to the i-th position after the start.
     Move move_at(int i) const { return entries_[static_cast<std::size_t>(i)].move; }
 
+    // The keys of all positions before the current one.
+    std::vector<std::uint64_t> earlier_keys() const { return {keys_.begin(), keys_.end() - 1}; }
+
     RecordContext record_context() const;
 
     // A position of this game, i plies after the start.

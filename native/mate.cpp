@@ -196,6 +196,21 @@ Move mate_in_one(const Position& position) {
     return NO_MOVE;
 }
 
+std::vector<Move> moves_without_mating_reply(const Position& position) {
+    MoveList list;
+    generate_moves(position, list);
+    std::vector<Move> safe;
+    Position after = position;
+    Undo undo;
+    for (const Move move : list) {
+        after.do_move(move, undo);
+        if (mate_in_one(after) == NO_MOVE) safe.push_back(move);
+        after.undo_move(move, undo);
+    }
+    if (safe.empty()) safe.assign(list.begin(), list.end());
+    return safe;
+}
+
 MateResult find_mate(const Position& position, int max_plies, std::uint64_t max_nodes) {
     MateSearch search(position, max_nodes);
     MateResult result;

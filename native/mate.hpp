@@ -25,6 +25,9 @@ private:
 // A move that mates at once, or NO_MOVE. The first in generation order.
 Move mate_in_one(const Position& position);
 
+// The legal moves after which the opponent has no mate in one; all legal moves when there is no such move.
+std::vector<Move> moves_without_mating_reply(const Position& position);
+
 enum class MateVerdict : std::uint8_t { MATE, NO_MATE, UNKNOWN };
 
 struct MateResult {

@@ -8,6 +8,11 @@ cd "$(dirname "$0")/.."
 
 sanitizers=${1:?"which sanitizers? address,undefined or thread"}
 shift
+tests=("$@")
+if [[ $# == 0 ]]; then
+    tests=(tests/shogi --ignore tests/shogi/test_native_self_test.py) # which builds sanitized programs of its own
+    [[ -d tests/envs ]] && tests+=(tests/envs)
+fi
 build=build/sanitize-${sanitizers//,/-}
 python=$PWD/.venv/bin/python
 
@@ -37,4 +42,4 @@ export LSAN_OPTIONS=suppressions=$PWD/tests/sanitizers/lsan.supp:print_suppressi
 loaded=$("$python" -c 'from keisei.shogi import _native; print(_native.__file__)')
 [[ $loaded == "$KEISEI_NATIVE" ]] || { echo "tested would be $loaded instead of $KEISEI_NATIVE" >&2; exit 1; }
 # Captured by descriptor, the sanitizer's report would be lost with the process that it ends.
-"$python" -m pytest -q --capture=sys -p no:xdist -p no:cacheprovider --timeout 0 -m "not soak" "${@:-tests/shogi}"
+"$python" -m pytest -q --capture=sys -p no:xdist -p no:cacheprovider --timeout 0 -m "not soak" "${tests[@]}"

@@ -76,8 +76,8 @@ class Rollout:
         self._random = np.random.default_rng(seed)
         self._sampler = torch.Generator().manual_seed(int(self._random.integers(2**63)))
         games = env.num_games
-        self._next_game = first_game + games
-        self._game = np.arange(first_game, first_game + games, dtype=np.int64)
+        self._next_game = first_game
+        self._game = np.zeros(games, np.int64)
         self._length = np.zeros(games, np.int64)
         self._mirrored = np.zeros(games, np.bool_)
         # The colour that the learner plays in each game, or BOTH.

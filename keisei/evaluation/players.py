@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from keisei.core.sampling import draw_actions
 from keisei.errors import ConfigError
 from keisei.shogi import Move, PolicyOutputMapper, ShogiGame
 from keisei.shogi.positions import RECORD_BYTES
+from keisei.shogi.search import search_games
 
 
 class Player(Protocol):
@@ -24,34 +26,53 @@ class Player(Protocol):
     def choose(self, games: Sequence[ShogiGame]) -> list[Move]: ...
 
 
-class RandomPlayer:
+class _ByLot:
+    """Draws one of several moves that count as equal."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+
+    def _pick(self, moves: list[Move]) -> Move:
+        return moves[int(self._random.integers(len(moves)))]
+
+
+class RandomPlayer(_ByLot):
     """Every legal move is equally likely."""
 
     name = "random"
 
-    def __init__(self, seed: int) -> None:
-        self._random = np.random.default_rng(seed)
-
     def choose(self, games: Sequence[ShogiGame]) -> list[Move]:
         return [self._pick(game.legal_moves()) for game in games]
 
-    def _pick(self, moves: list[Move]) -> Move:
-        return moves[int(self._random.integers(len(moves)))]
+
+class MateInOnePlayer(_ByLot):
+    """Mates in one where it can, allows no mate in one where it can be avoided, and is random otherwise."""
+
+    name = "mate1"
+
+    def choose(self, games: Sequence[ShogiGame]) -> list[Move]:
+        return [game.mate_in_one() or self._pick(game.moves_without_mating_reply()) for game in games]
 
 
-class GreedyPlayer:
+class GreedyPlayer(_ByLot):
     """Mates in one where it can, else takes the most material at once; ties are drawn by lot."""
 
     name = "greedy"
 
-    def __init__(self, seed: int) -> None:
-        self._random = np.random.default_rng(seed)
-
     def choose(self, games: Sequence[ShogiGame]) -> list[Move]:
         return [game.mate_in_one() or self._pick(game.greediest_moves()) for game in games]
 
-    def _pick(self, moves: list[Move]) -> Move:
-        return moves[int(self._random.integers(len(moves)))]
+
+class AlphaBetaPlayer:
+    """The native alpha-beta search to a fixed depth; the seed breaks near-ties."""
+
+    def __init__(self, depth: int, seed: int) -> None:
+        self.name = f"ab{depth}"
+        self._depth = depth
+        self._seed = seed
+
+    def choose(self, games: Sequence[ShogiGame]) -> list[Move]:
+        return [found.move for found in search_games(games, self._depth, seed=self._seed)]
 
 
 class PolicyPlayer:
@@ -78,11 +99,18 @@ class PolicyPlayer:
         ]
 
 
-FIXED_PLAYERS: dict[str, Callable[[int], Player]] = {"random": RandomPlayer, "greedy": GreedyPlayer}
+DEEPEST_ALPHA_BETA = 6
+
+FIXED_PLAYERS: Mapping[str, Callable[[int], Player]] = {
+    "random": RandomPlayer,
+    "mate1": MateInOnePlayer,
+    "greedy": GreedyPlayer,
+    **{f"ab{depth}": partial(AlphaBetaPlayer, depth) for depth in range(1, DEEPEST_ALPHA_BETA + 1)},
+}
 
 
 def fixed_player(name: str, seed: int) -> Player:
     """An opponent that never changes, by name."""
     if name not in FIXED_PLAYERS:
-        raise ConfigError(f"unknown opponent {name!r}; use one of {sorted(FIXED_PLAYERS)}")
+        raise ConfigError(f"unknown opponent {name!r}; use one of {list(FIXED_PLAYERS)}")
     return FIXED_PLAYERS[name](seed)

@@ -42,4 +42,5 @@ class Score:
 
     def __str__(self) -> str:
         low, high = self.interval
-        return f"{self.share:.1%} (95 %: {low:.1%} to {high:.1%}; {self.wins} won, {self.draws} drawn, {self.losses} lost)"
+        games = f"{self.wins} won, {self.draws} drawn, {self.losses} lost"
+        return f"{self.share:.1%} (95 %: {low:.1%} to {high:.1%}; {games})"

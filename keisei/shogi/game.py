@@ -250,6 +250,10 @@ class ShogiGame:
         """What the move gains if both sides go on capturing on its square, in hundredths of a pawn."""
         return self._game.static_exchange(_as_move(move).code)
 
+    def moves_without_mating_reply(self) -> list[Move]:
+        """The legal moves that allow no mate in one; all of them when each does."""
+        return [Move(code) for code in self._game.moves_without_mating_reply()]
+
     def greediest_moves(self) -> list[Move]:
         """The legal moves that win the most material at once, without a look at the reply."""
         return [Move(code) for code in self._game.greediest_moves()]

@@ -220,8 +220,16 @@ def test_a_whole_game_can_be_taken_back_step_by_step(seed: int, plies: int) -> N
     for earlier in reversed(portraits[:-1]):
         game.undo_move()
         assert portrait(game) == earlier
+
+
+def test_the_start_cannot_be_taken_back() -> None:
+    game = ShogiGame()
     with pytest.raises(IllegalMoveError, match="no move to take back"):
         game.undo_move()
+    game.resign()
+    with pytest.raises(IllegalMoveError, match="no move to take back"):
+        game.undo_move()
+    assert game.outcome == Outcome(Color.WHITE, Reason.RESIGNATION)
 
 
 def test_repetition_and_ply_cap_can_be_taken_back() -> None:

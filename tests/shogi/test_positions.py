@@ -150,7 +150,6 @@ def test_a_packed_position_of_another_length_is_refused(length: int) -> None:
         ({40: 255}, "out of range"),
         ({81: 19}, "out of range"),
         ({84: 0x30}, "out of range"),
-        ({90: 0xFF, 91: 0xFF}, "out of range"),
         ({76: 0}, "king is missing"),
         ({40: 8}, "king"),
         ({0: 2}, "the black lance on 9a could never move"),

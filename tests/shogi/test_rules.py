@@ -276,8 +276,10 @@ def test_the_24_point_rule_draws_from_24_and_wins_from_31(
     side: Side, points: int, winning: bool, reason: Reason
 ) -> None:
     game = side.game(entered(points), impasse_rule="csa24")
+    ending = Outcome(side.color if winning else None, reason)
     assert game.can_declare_win() is winning
-    assert game.declare_win() == game.outcome == Outcome(side.color if winning else None, reason)
+    assert (game.declaration(), game.outcome) == (ending, None), "asking does not end the game"
+    assert game.declare_win() == game.outcome == ending
 
 
 def test_the_24_point_rule_asks_the_same_of_king_and_camp(side: Side) -> None:

@@ -3,9 +3,13 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
+import numpy as np
+import psutil
 import pytest
 from damage import damaged_texts
 from hypothesis import given, settings
@@ -13,11 +17,21 @@ from hypothesis import strategies as st
 from random_play import SPARSE_SFENS, visited_games
 
 from keisei.errors import IllegalMoveError, SfenError
-from keisei.shogi import HANDICAP_SFENS, STANDARD_SFEN, Color, ShogiGame
+from keisei.shogi import (
+    HANDICAP_SFENS,
+    STANDARD_SFEN,
+    Color,
+    Move,
+    PolicyOutputMapper,
+    ShogiGame,
+    ShogiVectorEnv,
+)
 
 DAMAGED_SFENS = 120_000
 DAMAGED_MOVES = 80_000
 SOAK_ROUNDS = 50
+LEAK_ROUNDS = 20_000
+SMALL_LEAK_BYTES = 40
 HOSTILE_BYTES = Path(__file__).with_name("hostile_bytes.py")
 HOSTILE_KINDS = ("packed_positions", "legal_lists", "saved_states", "crowded_boards")
 
@@ -235,6 +249,29 @@ def test_hostile_bytes_by_the_hundred_thousand(kind: str, seed: int) -> None:
 def run_hostile_bytes(kind: str, count: int, seed: int) -> None:
     """In a process of its own: a memory fault would end the process that meets it."""
     command = [sys.executable, str(HOSTILE_BYTES), kind, str(count), str(seed)]
-    environment = {**os.environ, "PYTHONPATH": str(HOSTILE_BYTES.parents[1])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HOSTILE_BYTES.parents[1]), *sys.path])}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, f"exit {result.returncode}: {result.stderr[-2000:]}"
+
+
+def test_errors_leave_no_memory_behind() -> None:
+    """Every kind of refusal, often: what each leaves behind adds up to megabytes if it is a hundred bytes."""
+    game, env, mapper = ShogiGame(), ShogiVectorEnv(1, num_threads=1), PolicyOutputMapper("2187")
+    record, state, action = bytes(96), env.save_state()[:-1], np.zeros(1, np.int32)
+    refusals: list[Callable[[], object]] = [
+        lambda: ShogiGame("4k4/9/9/9/9/9/9/9/9 b - 1"),
+        lambda: game.make_move("5e5d"),
+        lambda: Move.from_usi("7g7"),
+        lambda: ShogiGame.from_packed(record),
+        lambda: mapper.index_to_move(0, game),
+        lambda: env.step(action),
+        lambda: env.load_state(state),
+    ]
+    process = psutil.Process()
+    for times in (LEAK_ROUNDS // 10, LEAK_ROUNDS):
+        before = process.memory_info().rss
+        for refusal in refusals:
+            for _ in range(times):
+                with suppress(ValueError):
+                    refusal()
+    assert process.memory_info().rss - before < LEAK_ROUNDS * len(refusals) * SMALL_LEAK_BYTES
