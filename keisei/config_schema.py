@@ -157,12 +157,12 @@ class ModelConfig(Section):
     """The network. A checkpoint can only be continued with the same values."""
 
     architecture: Architecture = Field(
-        default="resnet",
+        default="resnet_gpool",
         description="Built-in or registered network, or the import path of a callable that builds one.",
     )
-    blocks: int = Field(default=4, ge=1, le=80, description="Residual blocks (cnn: layers) in the tower.")
+    blocks: int = Field(default=2, ge=1, le=80, description="Residual blocks (cnn: layers) in the tower.")
     channels: int = Field(
-        default=48, ge=8, le=1024, description="Channels of the tower; time grows with the square."
+        default=32, ge=8, le=1024, description="Channels of the tower; time grows with the square."
     )
     se_ratio: int = Field(
         default=8,
@@ -190,7 +190,7 @@ class OpponentsConfig(Section):
     """Frozen earlier versions of the network as opponents: a guard against forgetting."""
 
     share: Share = Field(
-        default=0.2,
+        default=0.0,
         description="Share of games against a frozen opponent; only the learner's plies are learned from.",
     )
     pool_size: int = Field(
@@ -210,7 +210,7 @@ class TrainingConfig(Section):
         description="Where the network runs; auto = the first GPU, or the CPU if there is none.",
     )
     total_plies: int = Field(
-        default=400_000,
+        default=700_000,
         ge=1,
         description="Plies of self-play after which training ends; schedules end here too.",
     )
@@ -220,17 +220,17 @@ class TrainingConfig(Section):
         description="Seconds after which training ends even if plies are left; 0 = no limit.",
     )
     rollout_plies: int = Field(
-        default=64,
+        default=32,
         ge=1,
         le=65_536,
         description="Plies of each game per update; an update learns from num_games × rollout_plies rows.",
     )
-    epochs: int = Field(default=2, ge=1, le=100, description="Passes over the rows of one update.")
+    epochs: int = Field(default=1, ge=1, le=100, description="Passes over the rows of one update.")
     minibatch_size: int = Field(
-        default=512, ge=1, description="Rows per gradient step; at most the rows of one update."
+        default=256, ge=1, description="Rows per gradient step; at most the rows of one update."
     )
     learning_rate: float = Field(
-        default=1e-3, gt=0, le=1, description="Step size of the optimiser at the beginning."
+        default=3e-3, gt=0, le=1, description="Step size of the optimiser at the beginning."
     )
     learning_rate_end: float = Field(
         default=1e-4, ge=0, le=1, description="Learning rate at the end; unused by the constant schedule."
@@ -274,7 +274,7 @@ class TrainingConfig(Section):
     )
     value_weight: Weight = Field(default=1.0, description="Weight of the value loss.")
     auxiliary_weight: Weight = Field(
-        default=0.1, description="Weight of the losses of the auxiliary heads, if the network has them."
+        default=0.5, description="Weight of the losses of the auxiliary heads, if the network has them."
     )
     max_grad_norm: float = Field(
         default=1.0, gt=0, description="Gradients with a larger norm are scaled down to it."
@@ -300,7 +300,7 @@ class TrainingConfig(Section):
         description="Where a mate in one exists, play it and learn it by imitation instead of PPO.",
     )
     mate_in_one_weight: Weight = Field(
-        default=0.1, description="Weight of the imitation loss on mates in one, if mate_in_one is on."
+        default=1.0, description="Weight of the imitation loss on mates in one, if mate_in_one is on."
     )
     temperature: float = Field(
         default=1.0,
@@ -319,7 +319,7 @@ class TrainingConfig(Section):
     )
     keep_last: int = Field(default=5, ge=1, description="Newest checkpoints that are kept.")
     keep_every: int = Field(
-        default=0, ge=0, description="Every Nth checkpoint is kept for good besides the newest; 0 = none."
+        default=0, ge=0, description="Checkpoints of every Nth update are kept for good besides the newest; 0 = none."
     )
     profile: bool = Field(
         default=False, description="Write a torch.profiler trace and a table of phase times; slows training."
@@ -434,7 +434,7 @@ class EvaluationConfig(Section):
         )
     )
     games: int = Field(
-        default=200,
+        default=400,
         ge=2,
         multiple_of=2,
         description="Games against each opponent, in pairs: each start is played with both colours.",

@@ -16,7 +16,7 @@ struct StepVector {
     int row;
     int column;
 };
-constexpr StepVector STEPS[DIRECTIONS] = {{-1, 0}, {-1, -1}, {-1, 1}, {0, -1}, {0, 1},
+constexpr StepVector STEPS[DIRECTIONS] = {{-1, 0}, {-1, -1}, {-1, 1}, {0, -1},  {0, 1},
                                           {1, 0},  {1, -1},  {1, 1},  {-2, -1}, {-2, 1}};
 
 int direction_between(int from, int to) {
@@ -78,7 +78,8 @@ public:
         if (to) out_ = expand_table(to, TABLES.compact_to[Us], promote ? PROMOTION_PLANES * SQUARES : 0, out_);
     }
     void drops(int type, Bitboard to) {
-        out_ = expand_table(to, TABLES.compact_to[Us], static_cast<std::uint16_t>((DROP_PLANES + type) * SQUARES), out_);
+        out_ =
+            expand_table(to, TABLES.compact_to[Us], static_cast<std::uint16_t>((DROP_PLANES + type) * SQUARES), out_);
     }
     int size() const { return static_cast<int>(out_ - begin_); }
 

@@ -16,19 +16,7 @@ constexpr int action_count(ActionSpace space) { return static_cast<int>(space); 
 constexpr std::uint16_t NO_ACTION = 65535;
 
 // Directions of COMPACT planes as the mover sees them; left is column 0.
-enum Direction {
-    UP,
-    UP_LEFT,
-    UP_RIGHT,
-    LEFT,
-    RIGHT,
-    DOWN,
-    DOWN_LEFT,
-    DOWN_RIGHT,
-    JUMP_LEFT,
-    JUMP_RIGHT,
-    DIRECTIONS
-};
+enum Direction { UP, UP_LEFT, UP_RIGHT, LEFT, RIGHT, DOWN, DOWN_LEFT, DOWN_RIGHT, JUMP_LEFT, JUMP_RIGHT, DIRECTIONS };
 constexpr int PROMOTION_PLANES = DIRECTIONS;
 constexpr int DROP_PLANES = 2 * DIRECTIONS;
 

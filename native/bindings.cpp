@@ -107,7 +107,8 @@ std::string move_in_words(int move) {
 }
 
 void play_checked(Game& game, int move) {
-    const std::string where = "illegal move " + move_in_words(move) + " in position '" + format_sfen(game.position()) + "': ";
+    const std::string where =
+        "illegal move " + move_in_words(move) + " in position '" + format_sfen(game.position()) + "': ";
     if (game.outcome().over()) throw IllegalMove(where + "the game is over; take a move back or start a new game");
     if (!is_legal(game.position(), static_cast<Move>(move))) {
         throw IllegalMove(where + illegality(game.position(), static_cast<Move>(move)));
@@ -132,7 +133,8 @@ std::vector<std::uint16_t> legal_actions(const Game& game, int actions) {
 Move checked_move_of(const Game& game, int actions, int action) {
     const Move move = move_of(action_space(actions), action, game.position());
     if (move == NO_MOVE || !is_legal(game.position(), move)) {
-        const std::string named = move == NO_MOVE ? "names no move" : "names " + quoted(format_usi(move)) + ", which is illegal";
+        const std::string named =
+            move == NO_MOVE ? "names no move" : "names " + quoted(format_usi(move)) + ", which is illegal";
         throw BadAction("action " + std::to_string(action) + " of " + std::to_string(actions) + " " + named +
                         " in position '" + format_sfen(game.position()) + "'");
     }
@@ -173,7 +175,7 @@ void observe(const Game& game, PlanesOut<float> out) {
 
 // Searches several games in threads, each by itself.
 std::vector<std::tuple<Move, int, std::uint64_t>> search_games(const std::vector<const Game*>& games, int depth,
-                                                              std::uint64_t seed, int num_threads) {
+                                                               std::uint64_t seed, int num_threads) {
     std::vector<std::tuple<Move, int, std::uint64_t>> found(games.size());
     ThreadPool pool(std::max(1, num_threads));
     pool.for_chunks(static_cast<int>(games.size()), 1, [&](int begin, int end) {
@@ -212,7 +214,8 @@ void bind_game(nb::module_& m) {
         .def("hand",
              [](const Game& g, int color) {
                  std::vector<int> counts;
-                 for (int type = 0; type < HAND_TYPES; ++type) counts.push_back(g.position().hand[color & 1].count(type));
+                 for (int type = 0; type < HAND_TYPES; ++type)
+                     counts.push_back(g.position().hand[color & 1].count(type));
                  return counts;
              })
         .def("play", &play_checked, "move"_a)
@@ -223,10 +226,8 @@ void bind_game(nb::module_& m) {
                  g.undo();
                  return move;
              })
-        .def("finish",
-             [](Game& g, int reason, int winner) {
-                 g.finish({static_cast<Reason>(reason), static_cast<std::int8_t>(winner)});
-             })
+        .def("finish", [](Game& g, int reason,
+                          int winner) { g.finish({static_cast<Reason>(reason), static_cast<std::int8_t>(winner)}); })
         .def("legal_moves", &legal_moves)
         .def("legal_actions", &legal_actions, "actions"_a)
         .def("move_of_action", &checked_move_of, "actions"_a, "action"_a)
@@ -235,7 +236,8 @@ void bind_game(nb::module_& m) {
                  const Outcome outcome = declaration(g.position(), static_cast<ImpasseRule>(impasse));
                  return std::pair(static_cast<int>(outcome.reason), static_cast<int>(outcome.winner));
              })
-        .def("impasse_points", [](const Game& g, int color) { return impasse_points(g.position(), static_cast<Color>(color & 1)); })
+        .def("impasse_points",
+             [](const Game& g, int color) { return impasse_points(g.position(), static_cast<Color>(color & 1)); })
         .def("perft", &run_perft, "depth"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("perft_divide", &perft_divide, "depth"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("record", &record_of)
@@ -278,8 +280,10 @@ std::string format_move(int move) {
 
 int action_of_move(int actions, int move, int mover) {
     format_move(move);  // rejects codes that are no moves
-    const std::uint16_t action = action_of(action_space(actions), static_cast<Move>(move), static_cast<Color>(mover & 1));
-    if (action == NO_ACTION) throw BadAction("move " + move_in_words(move) + " has no index among " + std::to_string(actions) + " actions");
+    const std::uint16_t action =
+        action_of(action_space(actions), static_cast<Move>(move), static_cast<Color>(mover & 1));
+    if (action == NO_ACTION)
+        throw BadAction("move " + move_in_words(move) + " has no index among " + std::to_string(actions) + " actions");
     return action;
 }
 
@@ -424,7 +428,8 @@ void bind_batches(nb::module_& m) {
     m.def("records_to_planes", &records_to_planes<std::uint8_t>, "records"_a, "out"_a, "num_threads"_a, guard);
     m.def("records_to_planes", &records_to_planes<float>, "records"_a, "out"_a, "num_threads"_a, guard);
     m.def("records_to_bits", &records_to_bits, "records"_a, "bits"_a, "scalars"_a, "num_threads"_a, guard);
-    m.def("records_to_legal", &records_to_legal, "records"_a, "actions"_a, "legal"_a, "counts"_a, "num_threads"_a, guard);
+    m.def("records_to_legal", &records_to_legal, "records"_a, "actions"_a, "legal"_a, "counts"_a, "num_threads"_a,
+          guard);
     m.def("records_to_mask", &records_to_mask, "records"_a, "actions"_a, "mask"_a, "num_threads"_a, guard);
     m.def("legal_to_mask", &legal_to_mask, "legal"_a, "counts"_a, "actions"_a, "mask"_a, "num_threads"_a, guard);
     m.def("mirror_records", &mirror_records, "records"_a, "out"_a, guard);
@@ -487,8 +492,8 @@ void step_checked(BoundEnv& bound, Vector<const std::int32_t> actions) {
     if (bad >= 0) {
         throw BadAction("action " + std::to_string(chosen[bad]) + " of game " + std::to_string(bad) +
                         " is not legal in position '" + format_sfen(env.game(bad).position()) +
-                        "'; choose from legal_actions[" + std::to_string(bad) + ", :" +
-                        "legal_counts[" + std::to_string(bad) + "]] (no game was stepped)");
+                        "'; choose from legal_actions[" + std::to_string(bad) + ", :" + "legal_counts[" +
+                        std::to_string(bad) + "]] (no game was stepped)");
     }
     env.step(chosen);
 }
@@ -499,7 +504,8 @@ void bind_vector_env(nb::module_& m) {
         .def("__init__", &make_env, "arrays"_a, "num_games"_a, "seed"_a, "num_threads"_a, "actions"_a, "max_plies"_a,
              "impasse"_a, "declare"_a, "mate_in_one"_a, "standard"_a, "handicap"_a, "listed"_a, "random_prefix"_a,
              "earlier"_a, "prefix_plies"_a, "handicaps"_a, "sfens"_a)
-        .def("reset", [](BoundEnv& b) { b.env.reset(); }, guard)
+        .def(
+            "reset", [](BoundEnv& b) { b.env.reset(); }, guard)
         .def("step", &step_checked, "actions"_a, guard)
         .def(
             "random_actions",

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "exchange.hpp"
+#include "expand.hpp"
 #include "legality.hpp"
 #include "mate.hpp"
 #include "observation.hpp"
+#include "search.hpp"
 #include "sfen.hpp"
 #include "vector_env.hpp"
 
@@ -99,6 +101,12 @@ void examine_mate(const Position& position) {
     if (found.verdict == MateVerdict::MATE) expect(!has_legal_move(after), "a mating line ends in mate");
 }
 
+void examine_search(const Position& position, const MoveList& list) {
+    const SearchResult found = search(position, {.depth = 1, .seed = 1}, {});
+    expect((found.best == NO_MOVE) == (list.size == 0), "the search finds a move where there is one");
+    expect(found.best == NO_MOVE || is_legal(position, found.best), "the search finds a legal move");
+}
+
 void examine_packing(const Position& position) {
     std::uint8_t record[RECORD_BYTES];
     std::uint8_t again[RECORD_BYTES];
@@ -176,6 +184,7 @@ void examine_position(const Position& position) {
     examine_numbering(position, list, ActionSpace::FULL);
     examine_moves(position, list);
     examine_mate(position);
+    examine_search(position, list);
     examine_packing(position);
 }
 
@@ -237,7 +246,7 @@ void examine_record(const std::uint8_t* record) {
         int count = 0;
         for (const ActionSpace space : {ActionSpace::COMPACT, ActionSpace::FULL}) {
             generate_actions(trusted, space, actions, count);
-            expect(count <= MAX_LEGAL_MOVES, "a record that is accepted has at most 593 legal actions");
+            expect(count <= ACTION_LIST_SIZE - EXPAND_SLACK, "the actions of any readable record fit the list");
         }
     }
     try {

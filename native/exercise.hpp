@@ -15,7 +15,7 @@ using Bytes = std::span<const std::uint8_t>;
 // Aborts with the message unless the condition holds.
 void expect(bool condition, const char* message);
 
-// Two generators, both numberings, text, packed record, moves there and back, mate and exchange of one position.
+// Generators, both numberings, text, packed record, moves there and back, mate, search and exchange of a position.
 void examine_position(const Position& position);
 
 // Any text as SFEN.

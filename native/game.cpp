@@ -47,7 +47,9 @@ void Game::find_earlier(Entry& entry) {
 }
 
 // Equal keys are only a hint: play back to the earlier position and compare.
-bool Game::recurs_exactly(std::size_t earlier) const { return position_at(static_cast<int>(earlier)).same_as(position_); }
+bool Game::recurs_exactly(std::size_t earlier) const {
+    return position_at(static_cast<int>(earlier)).same_as(position_);
+}
 
 Position Game::position_at(int i) const {
     Position position = position_;

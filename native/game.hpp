@@ -54,8 +54,8 @@ private:
         Piece captured = NO_PIECE;
         bool in_check = false;
         std::uint8_t occurrences = 1;
-        std::uint16_t check_run = 0;    // consecutive checks by the side that moved here
-        std::uint32_t first_seen = 0;   // index of the first occurrence of this position
+        std::uint16_t check_run = 0;   // consecutive checks by the side that moved here
+        std::uint32_t first_seen = 0;  // index of the first occurrence of this position
     };
 
     // Counts positions by a few bits of their key, so that most positions are known to be new without a search.

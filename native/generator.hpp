@@ -30,8 +30,7 @@ bool drop_pawn_mates(const Position& position, int square) {
     constexpr Color Them = ~Us;
     const int king = position.king[Them];
     const Bitboard occupied = position.all() | Bitboard::of(square);
-    Bitboard defenders =
-        attackers_of(position, Them, square, occupied).without(position.group[KING]);
+    Bitboard defenders = attackers_of(position, Them, square, occupied).without(position.group[KING]);
     if (defenders) {
         const Bitboard pinned = king_danger<Them>(position).pinned;
         while (defenders) {

@@ -30,8 +30,8 @@ int dead_rows(PieceType type) { return type == KNIGHT ? 2 : type == PAWN || type
 
 std::string king_in_danger(const Position& position) {
     const bool checked = in_check(position, position.turn);
-    const std::string king = std::string("the ") + color_name(position.turn) + " king on " +
-                             square_name(position.king[position.turn]);
+    const std::string king =
+        std::string("the ") + color_name(position.turn) + " king on " + square_name(position.king[position.turn]);
     return checked ? "it does not answer the check to " + king : "it would leave " + king + " in check";
 }
 

@@ -155,7 +155,8 @@ CheckFinder::CheckFinder(const Position& position) : position_(position), enemy_
     const Bitboard occupied = position.all();
     const auto& from_king = ATTACKS.step[~us];
     for (const PieceType type : {PAWN, KNIGHT, SILVER, GOLD}) check_squares_[type] = from_king[type][enemy_king_];
-    for (const PieceType type : {PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER}) check_squares_[type] = check_squares_[GOLD];
+    for (const PieceType type : {PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER})
+        check_squares_[type] = check_squares_[GOLD];
     check_squares_[LANCE] = lance_attacks(~us, enemy_king_, occupied);
     check_squares_[BISHOP] = slider_reach(BISHOP, enemy_king_, occupied);
     check_squares_[ROOK] = slider_reach(ROOK, enemy_king_, occupied);

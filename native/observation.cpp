@@ -18,8 +18,8 @@ inline void for_each_piece(const std::uint8_t* record, Visitor visit) {
         std::uint64_t word;
         std::memcpy(&word, record + base, WORD);
         while (word) {
-            const int byte = std::endian::native == std::endian::little ? std::countr_zero(word) / 8
-                                                                         : std::countl_zero(word) / 8;
+            const int byte =
+                std::endian::native == std::endian::little ? std::countr_zero(word) / 8 : std::countl_zero(word) / 8;
             const int square = base + byte;
             const int shift = std::endian::native == std::endian::little ? byte * 8 : (WORD - 1 - byte) * 8;
             word &= ~(std::uint64_t{0xff} << shift);
@@ -72,12 +72,12 @@ inline bool is_piece_code(std::uint8_t code) { return code < PIECE_CODES; }
 
 }  // namespace
 
-const float PLANE_SCALE[PLANES] = {1,         1,         1,         1,         1,         1,         1,         1,
-                                   1,         1,         1,         1,         1,         1,         1,         1,
-                                   1,         1,         1,         1,         1,         1,         1,         1,
-                                   1,         1,         1,         1,         1.0F / 18, 1.0F / 4,  1.0F / 4,  1.0F / 4,
-                                   1.0F / 4,  1.0F / 2,  1.0F / 2,  1.0F / 18, 1.0F / 4,  1.0F / 4,  1.0F / 4,  1.0F / 4,
-                                   1.0F / 2,  1.0F / 2,  1,         1 / PLY_UNITS, 1.0F / 3, 1};
+const float PLANE_SCALE[PLANES] = {
+    1,        1,        1,         1,        1,        1,        1,         1,        1,        1,        1,
+    1,        1,        1,         1,        1,        1,        1,         1,        1,        1,        1,
+    1,        1,        1,         1,        1,        1,        1.0F / 18, 1.0F / 4, 1.0F / 4, 1.0F / 4, 1.0F / 4,
+    1.0F / 2, 1.0F / 2, 1.0F / 18, 1.0F / 4, 1.0F / 4, 1.0F / 4, 1.0F / 4,  1.0F / 2, 1.0F / 2, 1,        1 / PLY_UNITS,
+    1.0F / 3, 1};
 
 void unpack_planes(const std::uint8_t* record, std::uint8_t* out) {
     std::memset(out, 0, PLANES * SQUARES);

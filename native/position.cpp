@@ -63,7 +63,8 @@ void Position::do_move(Move move, Undo& undo) {
             place(*this, ~us, captured_type, to);
             hand[us].add(gained);
             undo.captured = captured;
-            new_key ^= ZOBRIST.piece[captured][to] ^ ZOBRIST.hand[us][gained][held] ^ ZOBRIST.hand[us][gained][held + 1];
+            new_key ^=
+                ZOBRIST.piece[captured][to] ^ ZOBRIST.hand[us][gained][held] ^ ZOBRIST.hand[us][gained][held + 1];
         }
         const PieceType new_type = is_promotion(move) ? promoted(type) : type;
         const Piece new_piece = make_piece(us, new_type);
@@ -134,10 +135,10 @@ KingDanger king_danger(const Position& position) {
     const Bitboard occupied = position.all();
     KingDanger danger{stepping_attackers(position, Them, king), {}};
     const Line& column = ATTACKS.column[king];
-    Bitboard sliders = position.occupied[Them] &
-                       ((ATTACKS.rook_rays[king] & position.group[ROOK]) |
-                        (ATTACKS.bishop_rays[king] & position.group[BISHOP]) |
-                        ((Us == BLACK ? column.below : column.above) & position.group[LANCE]));
+    Bitboard sliders =
+        position.occupied[Them] &
+        ((ATTACKS.rook_rays[king] & position.group[ROOK]) | (ATTACKS.bishop_rays[king] & position.group[BISHOP]) |
+         ((Us == BLACK ? column.below : column.above) & position.group[LANCE]));
     while (sliders) {
         const int slider = sliders.pop();
         const Bitboard shield = ATTACKS.between[king][slider] & occupied;

@@ -14,9 +14,7 @@ public:
     std::uint64_t next() { return split_mix(state_); }
 
     // Uniform below n by multiplication; the bias is below n / 2^32.
-    std::uint32_t below(std::uint32_t n) {
-        return static_cast<std::uint32_t>((next() >> 32) * std::uint64_t{n} >> 32);
-    }
+    std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((next() >> 32) * std::uint64_t{n} >> 32); }
 
     double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 

@@ -14,7 +14,9 @@ constexpr std::uint8_t FLAG_CHECK = 2;
 constexpr int OCCURRENCE_SHIFT = 2;
 
 void pack_hand(const Hand& hand, std::uint8_t* out) {
-    const auto pair = [&](int low, int high) { return static_cast<std::uint8_t>(hand.count(low) | hand.count(high) << 4); };
+    const auto pair = [&](int low, int high) {
+        return static_cast<std::uint8_t>(hand.count(low) | hand.count(high) << 4);
+    };
     out[0] = static_cast<std::uint8_t>(hand.count(PAWN));
     out[1] = pair(LANCE, KNIGHT);
     out[2] = pair(SILVER, GOLD);
@@ -23,8 +25,7 @@ void pack_hand(const Hand& hand, std::uint8_t* out) {
 
 // False when a count exceeds the pieces of a set.
 bool unpack_hand(const std::uint8_t* in, Hand& hand) {
-    const int counts[HAND_TYPES] = {in[0],      in[1] & 15, in[1] >> 4, in[2] & 15,
-                                    in[2] >> 4, in[3] & 15, in[3] >> 4};
+    const int counts[HAND_TYPES] = {in[0], in[1] & 15, in[1] >> 4, in[2] & 15, in[2] >> 4, in[3] & 15, in[3] >> 4};
     for (int type = 0; type < HAND_TYPES; ++type) {
         if (counts[type] > PIECES_IN_SET[static_cast<std::size_t>(type)]) return false;
         hand.add(type, counts[type]);

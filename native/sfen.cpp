@@ -10,8 +10,8 @@ constexpr std::string_view HAND_ORDER_LETTERS = "RBGSNLP";
 constexpr std::size_t LONGEST_QUOTE = 160;
 
 constexpr const char* TYPE_NAMES[PIECE_TYPES] = {
-    "pawn", "lance", "knight",        "silver",         "gold",            "bishop",          "rook",
-    "king", "promoted pawn", "promoted lance", "promoted knight", "promoted silver", "horse", "dragon"};
+    "pawn",          "lance",          "knight",          "silver",          "gold",  "bishop", "rook", "king",
+    "promoted pawn", "promoted lance", "promoted knight", "promoted silver", "horse", "dragon"};
 
 // Locale-free, and safe for any byte.
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -194,9 +194,8 @@ private:
                 Bitboard pawns = position_.of(color, PAWN) & column_mask(column);
                 if (!pawns.more_than_one()) continue;
                 const int first = pawns.pop();
-                fail(std::string("two ") + color_name(color) + " pawns on file " +
-                     std::to_string(BOARD_SIDE - column) + ", on " + square_name(first) + " and " +
-                     square_name(pawns.first()) + " (nifu)");
+                fail(std::string("two ") + color_name(color) + " pawns on file " + std::to_string(BOARD_SIDE - column) +
+                     ", on " + square_name(first) + " and " + square_name(pawns.first()) + " (nifu)");
             }
         }
     }

@@ -9,11 +9,11 @@
 namespace keisei {
 
 struct StartMixture {
-    double standard = 1;        // the standard array
-    double handicap = 0;        // one of `handicaps`
-    double listed = 0;          // one of `positions`
-    double random_prefix = 0;   // the standard array after 1..prefix_plies uniformly random plies
-    double earlier = 0;         // a position of an earlier game on the same board, in the first half of the ply cap
+    double standard = 1;       // the standard array
+    double handicap = 0;       // one of `handicaps`
+    double listed = 0;         // one of `positions`
+    double random_prefix = 0;  // the standard array after 1..prefix_plies uniformly random plies
+    double earlier = 0;        // a position of an earlier game on the same board, in the first half of the ply cap
     int prefix_plies = 0;
     std::vector<Position> handicaps;
     std::vector<Position> positions;

@@ -74,9 +74,7 @@ constexpr int CAMP_DEPTH = 3;
 constexpr int row_of(int square) { return square / BOARD_SIDE; }
 constexpr int column_of(int square) { return square % BOARD_SIDE; }
 constexpr int rotated(int square) { return SQUARES - 1 - square; }
-constexpr int mirrored(int square) {
-    return row_of(square) * BOARD_SIDE + BOARD_SIDE - 1 - column_of(square);
-}
+constexpr int mirrored(int square) { return row_of(square) * BOARD_SIDE + BOARD_SIDE - 1 - column_of(square); }
 // The square as the given player sees it; its own inverse.
 constexpr int in_view(Color viewer, int square) { return viewer == BLACK ? square : rotated(square); }
 

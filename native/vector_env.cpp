@@ -11,7 +11,7 @@
 namespace keisei {
 namespace {
 
-constexpr int ARCHIVE_SIZE = 16;   // positions kept of each board's earlier games
+constexpr int ARCHIVE_SIZE = 16;  // positions kept of each board's earlier games
 constexpr int CHUNKS_PER_THREAD = 8;
 
 void require(bool condition, const std::string& message) {
@@ -20,7 +20,8 @@ void require(bool condition, const std::string& message) {
 
 void validate_starts(const VectorEnvConfig& config) {
     const StartMixture& starts = config.starts;
-    for (const double weight : {starts.standard, starts.handicap, starts.listed, starts.random_prefix, starts.earlier}) {
+    for (const double weight :
+         {starts.standard, starts.handicap, starts.listed, starts.random_prefix, starts.earlier}) {
         require(weight >= 0 && weight <= 1e9, "the weights of starts must lie in 0..1e9");
     }
     require(starts.total() > 0, "at least one weight of starts must be positive");
@@ -212,8 +213,7 @@ void VectorEnv::publish(int i) {
     arrays_.repetitions[i] = static_cast<std::uint8_t>(slot.game.occurrences() - 1);
     if (!config_.mate_in_one) return;
     const Move mate = mate_in_one(slot.game.position());
-    arrays_.mate_in_one[i] =
-        mate == NO_MOVE ? NO_ACTION : action_of(config_.actions, mate, slot.game.position().turn);
+    arrays_.mate_in_one[i] = mate == NO_MOVE ? NO_ACTION : action_of(config_.actions, mate, slot.game.position().turn);
 }
 
 void VectorEnv::random_actions(std::int32_t* out) {

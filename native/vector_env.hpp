@@ -22,23 +22,23 @@ struct VectorEnvConfig {
     ActionSpace actions = ActionSpace::COMPACT;
     Rules rules;
     StartMixture starts;
-    bool declare = true;      // end a game as soon as the mover may declare
+    bool declare = true;       // end a game as soon as the mover may declare
     bool mate_in_one = false;  // fill Arrays::mate_in_one
 };
 
 // Where the results go; the caller owns the memory. One row a game.
 // "After" arrays describe the position to move in next, past any reset; "step" arrays describe the ply just played.
 struct VectorEnvArrays {
-    std::uint8_t* records = nullptr;        // [N, 96] after
+    std::uint8_t* records = nullptr;         // [N, 96] after
     std::uint16_t* legal_actions = nullptr;  // [N, 593] after; entries past the count are unspecified
-    std::uint16_t* legal_counts = nullptr;  // [N] after
-    std::uint8_t* repetitions = nullptr;    // [N] after: earlier occurrences of the position
-    std::uint16_t* mate_in_one = nullptr;   // [N] after: a mating action, or NO_ACTION
-    float* rewards = nullptr;               // [N] step, in the view of the player who moved
-    bool* terminated = nullptr;             // [N] step
-    bool* truncated = nullptr;              // [N] step
-    std::uint8_t* reasons = nullptr;        // [N] step: Reason
-    std::uint8_t* final_records = nullptr;  // [N, 96] step: the last position where a game ended, else untouched
+    std::uint16_t* legal_counts = nullptr;   // [N] after
+    std::uint8_t* repetitions = nullptr;     // [N] after: earlier occurrences of the position
+    std::uint16_t* mate_in_one = nullptr;    // [N] after: a mating action, or NO_ACTION
+    float* rewards = nullptr;                // [N] step, in the view of the player who moved
+    bool* terminated = nullptr;              // [N] step
+    bool* truncated = nullptr;               // [N] step
+    std::uint8_t* reasons = nullptr;         // [N] step: Reason
+    std::uint8_t* final_records = nullptr;   // [N, 96] step: the last position where a game ended, else untouched
 };
 
 struct RandomPlayStats {
@@ -85,9 +85,9 @@ private:
         bool is_legal(int action) const;
 
         Game game;
-        Game finished;         // the last game that ended here
-        Random start_random;   // draws starting positions
-        Random action_random;  // draws random actions
+        Game finished;                  // the last game that ended here
+        Random start_random;            // draws starting positions
+        Random action_random;           // draws random actions
         std::vector<Position> archive;  // positions of earlier games
         std::size_t archive_next = 0;
         int count = 0;  // of legal

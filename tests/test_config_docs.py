@@ -66,8 +66,8 @@ def _keys_by_section() -> list[str]:
 
 def test_row_shows_type_default_bounds_and_description() -> None:
     page = configuration_markdown()
-    description = AppConfig.model_fields["parallel"].annotation.model_fields["num_workers"].description  # type: ignore[union-attr]
-    assert f"| `parallel.num_workers` | integer | `0` | ≥ 0, ≤ 1024 | {description} |" in page
+    description = AppConfig.model_fields["evaluation"].annotation.model_fields["interval_updates"].description  # type: ignore[union-attr]
+    assert f"| `evaluation.interval_updates` | integer | `0` | ≥ 0 | {description} |" in page
 
 
 def test_writing_creates_both_files_in_a_checkout(tmp_path: Path) -> None:

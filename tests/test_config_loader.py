@@ -216,7 +216,7 @@ def test_typo_in_a_file_gives_file_line_and_suggestion(tmp_path: Path) -> None:
         ),
         (
             "evaluation:\n  opponents: [[random]]\n",
-            "'evaluation.opponents' in {path} line 2: expected list of 'random' or 'greedy', got a list",
+            "'evaluation.opponents' in {path} line 2: expected list of 'random', 'mate1', 'greedy', 'ab1', 'ab2', 'ab3', 'ab4', 'ab5' or 'ab6', got a list",
         ),
         (
             "training:\n  learning_rate: fast\n",
@@ -232,7 +232,7 @@ def test_typo_in_a_file_gives_file_line_and_suggestion(tmp_path: Path) -> None:
         ),
         (
             "evaluation:\n  opponents: [random, gredy]\n",
-            "'evaluation.opponents' in {path} line 2: expected list of 'random' or 'greedy', got 'gredy'",
+            "'evaluation.opponents' in {path} line 2: expected list of 'random', 'mate1', 'greedy', 'ab1', 'ab2', 'ab3', 'ab4', 'ab5' or 'ab6', got 'gredy'",
         ),
         (
             "evaluation:\n  opponents: [random, random]\n",
@@ -301,7 +301,7 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
 def test_contradiction_tells_where_each_value_came_from(tmp_path: Path) -> None:
     path = write(tmp_path, "env:\n  num_games: 4\n")
     message = load_error(path, {"training.minibatch_size": "1024"})
-    assert message.startswith("training.minibatch_size 1024 exceeds the 256 rows of an update")
+    assert message.startswith("training.minibatch_size 1024 exceeds the 128 rows of an update")
     assert message.endswith(
         f"(training.minibatch_size: command line, env.num_games: {path}:2, training.rollout_plies: default)"
     )

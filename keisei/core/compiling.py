@@ -26,7 +26,7 @@ def compiled_or_plain(network: ActorCritic) -> ActorCritic:
     except Exception as error:  # noqa: BLE001
         log.warning("torch.compile failed (%s); going on without it", _first_line(error))
         return network
-    if difference > TOLERANCE:
+    if not difference <= TOLERANCE:  # also where it is not a number
         log.warning("torch.compile changes the answers by %.2g; going on without it", difference)
         return network
     return compiled
@@ -38,10 +38,9 @@ def _difference(network: ActorCritic, compiled: ActorCritic) -> float:
     generator = torch.Generator().manual_seed(TRIAL_SEED)
     planes = torch.rand((TRIAL_POSITIONS, OBSERVATION_PLANES, BOARD_SIZE, BOARD_SIZE), generator=generator)
     expected, found = (model(planes.to(device), with_auxiliary=False) for model in (network, compiled))
-    return max(
-        float((expected.policy_logits - found.policy_logits).abs().max()),
-        float((expected.value_logits - found.value_logits).abs().max()),
-    )
+    policy = (expected.policy_logits - found.policy_logits).abs().max()
+    value = (expected.value_logits - found.value_logits).abs().max()
+    return float(torch.maximum(policy, value))
 
 
 def _first_line(error: Exception) -> str:

@@ -187,11 +187,13 @@ class PPOAgent:
         # With a scaler, infinite gradients are how it finds its scale: it skips such a step by itself.
         finite = bool(torch.isfinite(loss)) and (self.scaler.is_enabled() or bool(torch.isfinite(norm)))
         self._guard.note(finite)
+        if finite:
+            self.scaler.step(self.optimizer)
+        # After a skipped step too: only then does the scaler take gradients again.
+        self.scaler.update()
         if not finite:
             self._refuse_to_go_on(buffer, indices)
             return None
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
         self._average()
         names = list(metrics)
         numbers = torch.stack([metrics[name].float() for name in names] + [norm.float()]).tolist()

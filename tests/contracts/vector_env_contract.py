@@ -124,6 +124,12 @@ def check_lockstep(
             )
             if ended is not None:
                 endings[ended] += 1
+                finished = env.finished_game(index)
+                assert (finished.start_sfen, finished.moves) == (
+                    beside[index].start_sfen,
+                    beside[index].moves,
+                )
+                assert finished.outcome == beside[index].outcome
                 beside[index] = env.game(index)
                 assert beside[index].outcome is None, (
                     "a game that ended is followed by one that can be played"

@@ -6,6 +6,10 @@ import sys
 from statistics import median
 from typing import Any
 
+import pytest
+
+import keisei.shogi
+
 TOTAL_LIMIT_SECONDS = 0.150
 OWN_LIMIT_SECONDS = 0.050
 RUNS = 7
@@ -20,7 +24,9 @@ numpy_done = time.process_time()
 import keisei.shogi
 done = time.process_time()
 top_level = {name.partition(".")[0] for name in set(sys.modules) - before}
-print(json.dumps({"numpy": numpy_done - start, "own": done - numpy_done, "modules": sorted(top_level)}))
+own_modules = [name for name in sys.modules if name.startswith("keisei")]
+times = {"numpy": numpy_done - start, "own": done - numpy_done}
+print(json.dumps({**times, "modules": sorted(top_level), "own_modules": own_modules}))
 """
 
 
@@ -41,3 +47,16 @@ def test_the_import_is_quick() -> None:
     whole = min(run["numpy"] + run["own"] for run in runs)
     assert own <= OWN_LIMIT_SECONDS, f"keisei.shogi without numpy: {own:.3f} s"
     assert whole <= TOTAL_LIMIT_SECONDS, f"whole import: {whole:.3f} s"
+
+
+def test_records_are_loaded_when_asked_for() -> None:
+    asked = "import sys, keisei.shogi; keisei.shogi.read_record; print('keisei.shogi.records' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "True"
+    assert "keisei.shogi.records" not in import_in_a_fresh_interpreter()["own_modules"]
+
+
+def test_every_exported_name_exists_and_no_other() -> None:
+    assert all(hasattr(keisei.shogi, name) for name in keisei.shogi.__all__)
+    with pytest.raises(AttributeError, match=r"module 'keisei\.shogi' has no attribute 'nothing'"):
+        _ = keisei.shogi.nothing

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-INPUTS = 50_000
+INPUTS = 20_000
 SOAK_INPUTS = 10_000_000
 FUZZ_INPUTS = 20_000
 SOAK_FUZZ_SECONDS = 600

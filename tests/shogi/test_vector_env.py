@@ -445,6 +445,22 @@ def test_a_game_taken_out_is_a_copy() -> None:
             env.game(index)
 
 
+def test_a_board_on_which_no_game_has_ended_has_no_finished_game() -> None:
+    env = make(2, seed=1, max_plies=10)
+    for _ in range(9):
+        env.step(env.random_actions())
+        with pytest.raises(IndexError):
+            env.finished_game(0)
+    env.step(env.random_actions())
+    assert len(env.finished_game(0).moves) == 10
+    for index in (-1, 2):
+        with pytest.raises(IndexError):
+            env.finished_game(index)
+    env.reset()
+    with pytest.raises(IndexError):  # a reset environment is like a new one
+        env.finished_game(0)
+
+
 def test_no_plies_of_random_play_change_nothing() -> None:
     env = make(2)
     shown = contract.snapshot(env)

@@ -1,34 +1,28 @@
 """Door 1: from the workers to the trainer, a slot index at a time.
 
-Rows lie in slots of shared memory. Each worker owns its slots for life; a pipe of its own carries credits one way and
-filled slots the other. Only a received message makes a slot readable, so a half-written one is never read, and without
-a credit a worker waits: back-pressure is built in. No lock is shared, so no death can leave one locked.
+Rows lie in slots of shared memory. Each worker owns its slots for life; a channel of its own carries credits one way
+and filled slots the other. Only a received message makes a slot readable, so a half-written one is never read, and
+without a credit a worker waits: back-pressure is built in. No lock is shared, so no death can leave one locked.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
+from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from keisei.core.rollout_rows import RolloutRows
-from keisei.training.parallel.messages import (
-    Command,
-    Credit,
-    Failure,
-    FromWorker,
-    SavedState,
-    SlotFilled,
-    ToWorker,
-)
-from keisei.training.parallel.shared_memory import SharedRegion
+from keisei.training.parallel.channel import Channel, ChannelWatch
+from keisei.training.parallel.messages import Credit, Failure, FromWorker, SavedState, SlotFilled, ToWorker
+from keisei.training.parallel.shared_memory import SharedRegion, new_region
 from keisei.training.parallel.worker_status import STATUS_BYTES, StatusBoard
+
+#: The status words come first, alone on their cache line.
+SLOTS_START = -(-STATUS_BYTES // 64) * 64
 
 
 @dataclass(frozen=True)
@@ -46,6 +40,15 @@ class SlotShape:
     def nbytes(self) -> int:
         return RolloutRows.nbytes(self.plies, self.games)
 
+    def rows_in(self, region: SharedRegion, slot: int) -> RolloutRows:
+        """The rows of a slot, in place."""
+        start = SLOTS_START + slot * self.nbytes
+        return RolloutRows.from_buffer(region.buffer[start : start + self.nbytes], self.plies, self.games)
+
+
+class TrainerGoneError(Exception):
+    """The other end of a worker's channel is closed: nobody is left to play for."""
+
 
 class WorkerEnd(Protocol):
     """All that a worker knows of the world. Another transport gives it another one of these."""
@@ -55,7 +58,9 @@ class WorkerEnd(Protocol):
 
     def rows(self, slot: int) -> RolloutRows: ...
 
-    def receive(self, timeout_seconds: float) -> ToWorker | None: ...
+    def receive(self, timeout_seconds: float) -> list[ToWorker]:
+        """The messages that are there, waiting for the first; TrainerGoneError when no more can come."""
+        ...
 
     def send(self, message: FromWorker) -> None: ...
 
@@ -63,27 +68,39 @@ class WorkerEnd(Protocol):
 class SlotWorkerEnd:
     """The worker's end of the shared-memory transport."""
 
-    def __init__(self, connection: Connection[Any, Any], region: SharedRegion, shape: SlotShape) -> None:
-        self._connection = connection
+    def __init__(self, channel: Channel, region: SharedRegion, shape: SlotShape) -> None:
+        self._channel = channel
         self._region = region
         self._shape = shape
-        self.status = StatusBoard(region.buffer)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SlotWorkerEnd, (self._connection, self._region, self._shape)
+        return SlotWorkerEnd, (self._channel, self._region, self._shape)
+
+    @cached_property
+    def status(self) -> StatusBoard:
+        return StatusBoard(self._region.buffer)
+
+    @cached_property
+    def _watch(self) -> ChannelWatch:
+        watch = ChannelWatch()
+        watch.add(self._channel)
+        return watch
 
     def rows(self, slot: int) -> RolloutRows:
-        return _rows_of(self._region, self._shape, slot)
+        return self._shape.rows_in(self._region, slot)
 
-    def receive(self, timeout_seconds: float) -> ToWorker | None:
-        """The next message, None when there is none in time. EOFError when the trainer is gone."""
-        if not self._connection.poll(timeout_seconds):
-            return None
-        message: ToWorker = self._connection.recv()
-        return message
+    def receive(self, timeout_seconds: float) -> list[ToWorker]:
+        self._channel.flush()
+        messages: list[ToWorker] = self._channel.receive()
+        if not messages and timeout_seconds > 0 and not self._channel.ended:
+            self._watch.wait(timeout_seconds)
+            messages = self._channel.receive()
+        if not messages and self._channel.ended:
+            raise TrainerGoneError
+        return messages
 
     def send(self, message: FromWorker) -> None:
-        self._connection.send(message)
+        self._channel.send(message)
 
 
 @dataclass(frozen=True)
@@ -96,17 +113,40 @@ class ReceivedSlot:
     rows: RolloutRows
 
 
-@dataclass
-class _Line:
-    """The trainer's end to one worker."""
+Received = ReceivedSlot | SavedState | Failure
 
-    region: SharedRegion
-    connection: Connection[Any, Any]
-    worker_connection: Connection[Any, Any]
-    generation: int = 1
-    free: deque[int] = field(default_factory=deque)
-    lent: set[int] = field(default_factory=set)  # slots that the worker may be writing
-    filled: set[int] = field(default_factory=set)  # slots whose message has come, not yet released
+
+class _Line:
+    """The trainer's end to one worker: its memory for good, and a channel for each of its lives."""
+
+    def __init__(self, region: SharedRegion, slots: int) -> None:
+        self.region = region
+        self.status = StatusBoard(region.buffer)
+        self.generation = 0
+        self.channel: Channel | None = None
+        self.worker_channel: Channel | None = None
+        self.free = deque(range(slots))
+        self.lent: set[int] = set()  # slots that the worker may be writing
+        self.received = 0  # slots that this life of the worker has delivered
+
+    def connect(self) -> Channel:
+        """A new life begins; returns the end for its process."""
+        self.channel, theirs = Channel.pair()
+        self.worker_channel = theirs
+        self.generation += 1
+        self.received = 0
+        self.status.begin()
+        return theirs
+
+    def forget_worker_channel(self) -> None:
+        if self.worker_channel is not None:
+            self.worker_channel.close()
+            self.worker_channel = None
+
+    def close(self) -> None:
+        self.forget_worker_channel()
+        del self.status
+        self.region.close()
 
 
 class WorkerCommunicator:
@@ -116,139 +156,141 @@ class WorkerCommunicator:
         self._shape = shape
         self._slots = slots_per_worker
         self._anonymous = anonymous
-        self._context = multiprocessing.get_context("spawn")
         self._lines: dict[int, _Line] = {}
+        self._watch = ChannelWatch()
         self.rows_received = 0
-        self.slots_lost = 0
+        #: Plies that workers had played when they died, and had not delivered.
+        self.rows_lost = 0
 
-    def open(self, worker: int) -> SlotWorkerEnd:
-        """Makes the line to a new worker and returns the end to give to its process."""
-        region = SharedRegion(
-            STATUS_BYTES_ALIGNED + self._slots * self._shape.nbytes, anonymous=self._anonymous
-        )
-        ours, theirs = self._context.Pipe(duplex=True)
-        line = _Line(region, ours, theirs, free=deque(range(self._slots)))
-        self._lines[worker] = line
-        StatusBoard(region.buffer).begin()
-        return SlotWorkerEnd(theirs, region, self._shape)
+    # ---- lines
+
+    def open(self, worker: int) -> None:
+        """Makes the memory of a new worker."""
+        region = new_region(SLOTS_START + self._slots * self._shape.nbytes, anonymous=self._anonymous)
+        self._lines[worker] = _Line(region, self._slots)
+
+    def connect(self, worker: int) -> SlotWorkerEnd:
+        """Begins a life of a worker, its first or the next; returns the end to give to its process."""
+        line = self._lines[worker]
+        theirs = line.connect()
+        if line.channel is not None:
+            self._watch.add(line.channel)
+        return SlotWorkerEnd(theirs, line.region, self._shape)
 
     def started(self, worker: int) -> None:
-        """The process has its end now; ours of it is closed, so that its death shows as the end of the pipe."""
-        self._lines[worker].worker_connection.close()
+        """The process has its end now; ours of it is closed, so that its death shows as the end of the channel."""
+        self._lines[worker].forget_worker_channel()
 
-    def reopen(self, worker: int) -> SlotWorkerEnd:
-        """After a death: a new generation with a new pipe. Filled slots stay, half-written ones are taken back."""
+    def disconnect(self, worker: int) -> list[Received]:
+        """After a death: what the worker said last. What it had begun is lost, and its slots can be lent again."""
         line = self._lines[worker]
-        self.slots_lost += len(line.lent)
+        if line.channel is None:
+            return []
+        last_words = self._drain(worker)
+        self.rows_lost += max(0, line.status.plies - line.received * self._shape.rows)
         line.free.extend(sorted(line.lent))
         line.lent.clear()
-        line.connection.close()
-        line.connection, line.worker_connection = self._context.Pipe(duplex=True)
-        line.generation += 1
-        StatusBoard(line.region.buffer).begin()
-        return SlotWorkerEnd(line.worker_connection, line.region, self._shape)
+        self._watch.remove(line.channel)
+        line.channel.close()
+        line.channel = None
+        return last_words
 
     def close_line(self, worker: int) -> None:
         """Forgets a worker whose process has ended."""
-        line = self._lines.pop(worker)
-        line.connection.close()
-        line.region.close()
+        self.disconnect(worker)
+        self._lines.pop(worker).close()
+
+    # ---- facts
 
     @property
     def workers(self) -> tuple[int, ...]:
         return tuple(self._lines)
 
     def generation(self, worker: int) -> int:
+        """Which life of the worker this is, from 1."""
         return self._lines[worker].generation
 
+    def is_connected(self, worker: int) -> bool:
+        """Whether a life of the worker has begun and has not been found to be over."""
+        return self._lines[worker].channel is not None
+
+    def has_ended(self, worker: int) -> bool:
+        """Whether the worker's process has closed its end, which it does only by ending."""
+        channel = self._lines[worker].channel
+        return channel is not None and channel.ended
+
     def lent(self, worker: int) -> int:
-        """Slots that the worker has credit for and has not filled."""
+        """Slots that the worker has credit for and that have not arrived."""
         return len(self._lines[worker].lent)
 
-    def free(self, worker: int) -> int:
-        """Slots that could be lent."""
-        return len(self._lines[worker].free)
+    def status(self, worker: int) -> StatusBoard:
+        return self._lines[worker].status
 
     def queue_info(self) -> dict[str, int]:
-        """Slots by state over all workers."""
-        lines = self._lines.values()
+        """Slots by state over all workers: free, being filled, and filled but not yet received."""
+        lines = [line for line in self._lines.values() if line.channel is not None]
+        filled = sum(max(0, line.status.slots - line.received) for line in lines)
         return {
-            "free": sum(len(line.free) for line in lines),
-            "lent": sum(len(line.lent) for line in lines),
-            "filled": sum(len(line.filled) for line in lines),
+            "free": sum(len(line.free) for line in self._lines.values()),
+            "lent": sum(len(line.lent) for line in lines) - filled,
+            "filled": filled,
         }
 
-    def status(self, worker: int) -> StatusBoard:
-        return StatusBoard(self._lines[worker].region.buffer)
+    # ---- messages
 
     def lend(self, worker: int, min_version: int) -> bool:
         """Gives a worker credit for one slot; False when all of its slots are in use, or it is dead."""
         line = self._lines[worker]
-        if not line.free:
+        if not line.free or not self.tell(worker, Credit(line.free[0], min_version)):
             return False
-        slot = line.free.popleft()
-        if not self._send(line, Credit(slot, min_version)):
-            line.free.appendleft(slot)
-            return False
-        line.lent.add(slot)
+        line.lent.add(line.free.popleft())
         return True
 
     def tell(self, worker: int, message: ToWorker) -> bool:
-        """Sends a message; False when the worker is dead."""
-        return self._send(self._lines[worker], message)
+        """Sends a message, now or as soon as the worker takes it; False when the worker is dead."""
+        channel = self._lines[worker].channel
+        if channel is None:
+            return False
+        channel.send(message)
+        return not channel.ended
 
-    def command(self, command: Command, workers: tuple[int, ...]) -> None:
-        for worker in workers:
-            self.tell(worker, command)
+    def receive(self, timeout_seconds: float) -> list[tuple[int, Received]]:
+        """Everything that has come by the first arrival or the timeout."""
+        ready = self._watch.wait(timeout_seconds)
+        return [
+            (worker, message)
+            for worker, line in self._lines.items()
+            if line.channel in ready
+            for message in self._drain(worker)
+        ]
 
-    def receive(self, timeout_seconds: float) -> Iterator[tuple[int, ReceivedSlot | SavedState | Failure]]:
-        """Everything that has come by the first arrival or the timeout. A dead worker's pipe gives what is in it."""
-        connections = {
-            line.connection: worker for worker, line in self._lines.items() if not line.connection.closed
-        }
-        for ready in wait(list(connections), timeout_seconds):
-            worker = connections[ready]  # type: ignore[index]  # wait() returns what it was given
-            yield from ((worker, message) for message in self._drain(worker))
-
-    def _drain(self, worker: int) -> list[ReceivedSlot | SavedState | Failure]:
+    def _drain(self, worker: int) -> list[Received]:
         line = self._lines[worker]
-        received: list[ReceivedSlot | SavedState | Failure] = []
-        try:
-            while line.connection.poll(0):
-                received.append(self._accept(worker, line, line.connection.recv()))
-        except (EOFError, OSError):
-            # The worker is gone; its sentinel tells the manager.
-            line.connection.close()
-        return received
+        messages: list[FromWorker] = line.channel.receive() if line.channel is not None else []
+        return [self._accept(worker, line, message) for message in messages]
 
-    def _accept(self, worker: int, line: _Line, message: FromWorker) -> ReceivedSlot | SavedState | Failure:
+    def _accept(self, worker: int, line: _Line, message: FromWorker) -> Received:
         if not isinstance(message, SlotFilled):
             return message
         line.lent.discard(message.slot)
-        line.filled.add(message.slot)
+        line.received += 1
         self.rows_received += self._shape.rows
-        rows = _rows_of(line.region, self._shape, message.slot)
-        return ReceivedSlot(worker, line.generation, message, rows)
+        return ReceivedSlot(
+            worker, line.generation, message, self._shape.rows_in(line.region, message.slot)
+        )
 
     def release(self, received: ReceivedSlot) -> None:
         """The trainer has what it wants of a slot: it may be filled again."""
-        line = self._lines.get(received.worker)
-        if line is None:
-            return
-        line.filled.discard(received.message.slot)
-        line.free.append(received.message.slot)
+        if received.worker in self._lines:
+            self._lines[received.worker].free.append(received.message.slot)
 
-    def _send(self, line: _Line, message: ToWorker) -> bool:
-        try:
-            line.connection.send(message)
-        except (BrokenPipeError, ConnectionResetError, OSError):
-            return False
-        return True
+    # ---- end
 
     def close(self) -> None:
         """Forgets all workers."""
         for worker in self.workers:
             self.close_line(worker)
+        self._watch.close()
 
     def __enter__(self) -> Self:
         return self
@@ -257,15 +299,6 @@ class WorkerCommunicator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-#: The status words come first, alone on their cache line.
-STATUS_BYTES_ALIGNED = -(-STATUS_BYTES // 64) * 64
-
-
-def _rows_of(region: SharedRegion, shape: SlotShape, slot: int) -> RolloutRows:
-    start = STATUS_BYTES_ALIGNED + slot * shape.nbytes
-    return RolloutRows.from_buffer(region.buffer[start : start + shape.nbytes], shape.plies, shape.games)
 
 
 def copied(rows: RolloutRows) -> RolloutRows:

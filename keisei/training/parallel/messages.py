@@ -1,12 +1,13 @@
-"""What trainer and workers say to each other. Small: rows and weights never travel in messages."""
+"""What trainer and workers say to each other. Rows and weights never travel in messages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from keisei.core.rollout import RolloutSummary
+if TYPE_CHECKING:
+    from keisei.core.rollout import RolloutSummary
 
 
 class Command(Enum):
@@ -29,7 +30,7 @@ class Credit:
 
 @dataclass(frozen=True)
 class LoadState:
-    """Go on with these games, before anything is played."""
+    """Throw the games away and go on with these."""
 
     state: dict[str, Any]
 

@@ -8,58 +8,50 @@ from __future__ import annotations
 
 import mmap
 import os
+import shutil
 from contextlib import suppress
 from multiprocessing import reduction
 from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
-from keisei.errors import WorkerFailedError
+from keisei.errors import ConfigError
+
+#: Where Linux keeps named segments. A write beyond its size ends the process, so there must be room beforehand.
+NAMED_SEGMENTS = Path("/dev/shm")
 
 
-class SharedRegion:
-    """A block of shared bytes. Send it to a process as an argument of the process: pickled otherwise it fails."""
+class SharedRegion(Protocol):
+    """A block of shared bytes, zero at first. It travels as an argument of a process; pickled otherwise it fails."""
 
-    def __init__(self, nbytes: int, *, anonymous: bool | None = None) -> None:
-        self.nbytes = nbytes
-        self._segment: SharedMemory | None = None
-        self._owner = True
-        if has_memfd() if anonymous is None else anonymous:
-            self._descriptor = os.memfd_create("keisei", os.MFD_CLOEXEC)
-            try:
-                # Reserves the pages, so that a lack of memory shows here and not as a signal at the first write.
-                os.posix_fallocate(self._descriptor, 0, nbytes)
-            except OSError as error:
-                os.close(self._descriptor)
-                raise WorkerFailedError(_no_memory(nbytes, error)) from error
-            self._map = mmap.mmap(self._descriptor, nbytes)
-            self.buffer = memoryview(self._map)
-        else:
-            self._descriptor = -1
-            try:
-                self._segment = SharedMemory(create=True, size=nbytes)
-            except OSError as error:
-                raise WorkerFailedError(_no_memory(nbytes, error)) from error
-            self.buffer = _bytes_of(self._segment)[:nbytes]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self._segment is not None:
-            return _attach_named, (self._segment.name, self.nbytes)
-        return _attach_descriptor, (reduction.DupFd(self._descriptor), self.nbytes)
+    buffer: memoryview
 
     def close(self) -> None:
         """Lets go of the memory; the arrays that lie in it must not be used any more."""
-        self.buffer.release()
-        if self._segment is not None:
-            self._segment.close()
-            if self._owner:
-                self._segment.unlink()
-            return
-        # Where an array still lies in it, the mapping goes when the array does.
-        with suppress(BufferError):
-            self._map.close()
-        os.close(self._descriptor)
+        ...
 
+
+def new_region(nbytes: int, *, anonymous: bool | None = None) -> SharedRegion:
+    """Shared memory of the kind that is asked for, or that the system has. ConfigError when there is not enough."""
+    if anonymous is None:
+        anonymous = has_memfd()
+    elif anonymous and not has_memfd():
+        raise ConfigError("parallel.shared_memory is 'memfd', which only Linux has; use 'auto' or 'named'")
+    try:
+        return AnonymousRegion.create(nbytes) if anonymous else NamedRegion.create(nbytes)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot get {nbytes:,} bytes of shared memory: {error.strerror}; lower parallel.num_workers, "
+            "env.num_games or training.rollout_plies"
+        ) from error
+
+
+def has_memfd() -> bool:
+    return hasattr(os, "memfd_create") and hasattr(os, "posix_fallocate")
+
+
+class _ContextManager:
     def __enter__(self) -> Self:
         return self
 
@@ -68,40 +60,69 @@ class SharedRegion:
     ) -> None:
         self.close()
 
-
-def has_memfd() -> bool:
-    return hasattr(os, "memfd_create") and hasattr(os, "posix_fallocate")
-
-
-def _attach_descriptor(duplicate: Any, nbytes: int) -> SharedRegion:
-    region = SharedRegion.__new__(SharedRegion)
-    region.nbytes = nbytes
-    region._segment = None
-    region._owner = False
-    region._descriptor = duplicate.detach()
-    region._map = mmap.mmap(region._descriptor, nbytes)
-    region.buffer = memoryview(region._map)
-    return region
+    def close(self) -> None:
+        raise NotImplementedError
 
 
-def _attach_named(name: str, nbytes: int) -> SharedRegion:
-    region = SharedRegion.__new__(SharedRegion)
-    region.nbytes = nbytes
-    region._owner = False
-    region._descriptor = -1
-    region._segment = SharedMemory(name=name)
-    region.buffer = _bytes_of(region._segment)[:nbytes]
-    return region
+class AnonymousRegion(_ContextManager):
+    """Memory behind a descriptor (memfd)."""
+
+    def __init__(self, descriptor: int, nbytes: int) -> None:
+        self._descriptor = descriptor
+        self._map = mmap.mmap(descriptor, nbytes)
+        self.buffer = memoryview(self._map)
+
+    @classmethod
+    def create(cls, nbytes: int) -> Self:
+        descriptor = os.memfd_create("keisei", os.MFD_CLOEXEC)
+        try:
+            # Reserves the pages, so that a lack of memory shows here and not as a signal at the first write.
+            os.posix_fallocate(descriptor, 0, nbytes)
+            return cls(descriptor, nbytes)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _attach_anonymous, (reduction.DupFd(self._descriptor), len(self.buffer))
+
+    def close(self) -> None:
+        # Where an array still lies in the memory, it is unmapped when the array goes.
+        with suppress(BufferError):
+            self.buffer.release()
+            self._map.close()
+        os.close(self._descriptor)
 
 
-def _bytes_of(segment: SharedMemory) -> memoryview:
-    if segment.buf is None:
-        raise WorkerFailedError(f"the shared memory {segment.name!r} is closed already")
-    return segment.buf
+class NamedRegion(_ContextManager):
+    """A named segment (POSIX or Windows)."""
+
+    def __init__(self, segment: SharedMemory, nbytes: int, *, owner: bool) -> None:
+        self._segment = segment
+        self._owner = owner
+        self._nbytes = nbytes
+        self.buffer = memoryview(segment.buf)[:nbytes]
+
+    @classmethod
+    def create(cls, nbytes: int) -> Self:
+        if NAMED_SEGMENTS.is_dir() and (free := shutil.disk_usage(NAMED_SEGMENTS).free) < nbytes:
+            raise OSError(None, f"{NAMED_SEGMENTS} has {free:,} bytes left")
+        return cls(SharedMemory(create=True, size=nbytes), nbytes, owner=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _attach_named, (self._segment.name, self._nbytes)
+
+    def close(self) -> None:
+        if self._owner:
+            self._segment.unlink()
+        with suppress(BufferError):
+            self.buffer.release()
+            self._segment.close()
 
 
-def _no_memory(nbytes: int, error: OSError) -> str:
-    return (
-        f"cannot get {nbytes:,} bytes of shared memory: {error.strerror}; lower parallel.num_workers, "
-        "env.num_games or training.rollout_plies"
-    )
+def _attach_anonymous(duplicate: Any, nbytes: int) -> AnonymousRegion:
+    return AnonymousRegion(duplicate.detach(), nbytes)
+
+
+def _attach_named(name: str, nbytes: int) -> NamedRegion:
+    return NamedRegion(SharedMemory(name=name), nbytes, owner=False)

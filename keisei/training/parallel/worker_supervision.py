@@ -1,4 +1,4 @@
-"""How often, and how soon, a dead worker is replaced."""
+"""When a worker is taken for dead, and how often and how soon it is replaced."""
 
 from __future__ import annotations
 
@@ -6,9 +6,39 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 
+from keisei.training.parallel.worker_status import StatusBoard, WorkerState
+
 #: A worker that dies again before it delivered anything waits this long, doubled each time.
 FIRST_DELAY_SECONDS = 0.2
 LONGEST_DELAY_SECONDS = 10.0
+
+
+class Watchman:
+    """Tells a hung worker from a trainer that was away itself: learning, or stopped with Ctrl-Z like its workers."""
+
+    def __init__(
+        self,
+        patience_seconds: float,
+        start_patience_seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.patience_seconds = patience_seconds
+        self._start_patience_seconds = start_patience_seconds
+        self._clock = clock
+        self._last_look = self._watching_since = clock()
+
+    def look(self) -> None:
+        """Called again and again while the trainer waits for rows."""
+        now = self._clock()
+        if now - self._last_look > self.patience_seconds / 2:
+            self._watching_since = now
+        self._last_look = now
+
+    def is_hung(self, status: StatusBoard) -> bool:
+        """Whether a worker has been silent for too long; one that starts gives no signs, and gets more time."""
+        starting = status.state is WorkerState.STARTING
+        patience = self._start_patience_seconds if starting else self.patience_seconds
+        return min(status.heartbeat_age_seconds, self._last_look - self._watching_since) > patience
 
 
 class RestartBudget:
@@ -17,8 +47,8 @@ class RestartBudget:
     def __init__(
         self, restarts: int, window_seconds: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._restarts = restarts
-        self._window_seconds = window_seconds
+        self.restarts = restarts
+        self.window_seconds = window_seconds
         self._clock = clock
         self._times: defaultdict[int, deque[float]] = defaultdict(deque)
         self._fruitless: defaultdict[int, int] = defaultdict(int)
@@ -29,6 +59,7 @@ class RestartBudget:
         """The worker has done its job: the next death is a new story."""
         self._delivered.add(worker)
         self._fruitless[worker] = 0
+        self._not_before[worker] = 0.0
 
     def has_delivered(self, worker: int) -> bool:
         return worker in self._delivered
@@ -37,9 +68,9 @@ class RestartBudget:
         """Seconds to wait before a restart: 0 is now (and counts as one), None is never again."""
         now = self._clock()
         times = self._times[worker]
-        while times and times[0] <= now - self._window_seconds:
+        while times and times[0] <= now - self.window_seconds:
             times.popleft()
-        if len(times) >= self._restarts:
+        if len(times) >= self.restarts:
             return None
         if now < self._not_before[worker]:
             return self._not_before[worker] - now

@@ -1,0 +1,82 @@
+"""The network of a checkpoint, rebuilt from what the checkpoint says about itself.
+
+Nobody has to name an architecture here, so none can be wrong: a checkpoint that does not describe a network of this
+Keisei, or whose weights do not fit the description, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+
+from keisei.config_schema import ModelConfig
+from keisei.core.checkpoint import Checkpoint, CheckpointFolder, load_checkpoint
+from keisei.core.checkpoint_format import MANIFEST_FILE, Manifest
+from keisei.core.model_factory import architecture_description, architecture_differences, model_factory
+from keisei.core.networks import ActorCritic
+from keisei.errors import CheckpointError
+from keisei.record.run_directory import FORMAT_FILE, RunDirectory
+
+#: The group of tensors that holds the averaged weights, which play better than the last ones.
+AVERAGED_GROUP = "averaged"
+
+
+def load_network(path: Path) -> tuple[ActorCritic, Manifest]:
+    """The network of a checkpoint folder, or of the newest good checkpoint of a run: ready to play, on the CPU.
+
+    The averaged weights are taken where there are any.
+    """
+    checkpoint = _find(path)
+    network = _rebuilt(checkpoint)
+    weights = checkpoint.tensors.get(AVERAGED_GROUP, checkpoint.model)
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"the weights in {checkpoint.path!s} do not fit the architecture its manifest describes, "
+            f"{dict(checkpoint.manifest.architecture)!r}: {error}; use another checkpoint"
+        ) from error
+    return network.eval().requires_grad_(False), checkpoint.manifest
+
+
+def _find(path: Path) -> Checkpoint:
+    if (path / MANIFEST_FILE).is_file():
+        return load_checkpoint(path)
+    if (path / FORMAT_FILE).is_file():
+        return CheckpointFolder(RunDirectory.open(path).checkpoints_path).latest_good().checkpoint
+    if CheckpointFolder(path).paths():
+        return CheckpointFolder(path).latest_good().checkpoint
+    raise CheckpointError(
+        f"expected the folder of a checkpoint or of a run, got {str(path)!r}; `keisei runs` lists the runs"
+    )
+
+
+def _rebuilt(checkpoint: Checkpoint) -> ActorCritic:
+    """A network of the architecture in the manifest, with weights that are still to be loaded."""
+    saved = checkpoint.manifest.architecture
+    try:
+        settings = {name: saved[name] for name in ModelConfig.model_fields}
+        model = ModelConfig.model_validate(settings)
+        num_actions = int(saved["num_actions"])
+    except (KeyError, TypeError, ValueError, ValidationError) as error:
+        raise CheckpointError(
+            f"the manifest of {checkpoint.path!s} describes no network, expected {sorted(ModelConfig.model_fields)} "
+            f"and num_actions, got {dict(saved)!r} ({error}); use another checkpoint"
+        ) from error
+    _refuse_other_meaning(checkpoint.path, saved, architecture_description(model, num_actions))
+    with torch.random.fork_rng(devices=()):  # the first weights are thrown away; nobody else's dice may roll
+        return model_factory(model, num_actions)
+
+
+def _refuse_other_meaning(path: Path, saved: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    """The same settings may have meant another network when the checkpoint was written."""
+    differences = architecture_differences(saved, ours)
+    if differences:
+        raise CheckpointError(
+            f"the network of {path!s} cannot be rebuilt by this Keisei: {', '.join(differences)}; "
+            "use the Keisei that wrote it, or another checkpoint"
+        )

@@ -1,0 +1,129 @@
+"""Messages over a socket: each arrives whole or not at all, and neither end ever waits for the other.
+
+`multiprocessing.Connection` blocks in the middle of a message when the other process is stopped there, and on some
+systems whenever a message is larger than the pipe. Here a message that cannot leave is kept and sent on later, and one
+that has come in part is kept until the rest is there.
+"""
+
+from __future__ import annotations
+
+import pickle
+import selectors
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+LENGTH = struct.Struct("<Q")
+READ_BYTES = 1 << 16
+
+
+class Channel:
+    """One end of a two-way line between two processes. It travels as an argument of a process."""
+
+    def __init__(self, end: socket.socket) -> None:
+        end.setblocking(False)
+        self._socket = end
+        self._unsent = bytearray()
+        self._received = bytearray()
+        #: The other end is gone: what it sent before can still be received, then nothing more comes.
+        self.ended = False
+
+    @classmethod
+    def pair(cls) -> tuple[Channel, Channel]:
+        ours, theirs = socket.socketpair()
+        return cls(ours), cls(theirs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Channel, (self._socket,)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that the other end has not made room for yet."""
+        return len(self._unsent)
+
+    def send(self, message: object) -> None:
+        """Sends what fits now; `flush` sends the rest later."""
+        payload = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        self._unsent += LENGTH.pack(len(payload)) + payload
+        self.flush()
+
+    def flush(self) -> None:
+        while self._unsent:
+            try:
+                sent = self._socket.send(self._unsent)
+            except BlockingIOError:
+                return
+            except OSError:
+                self._unsent.clear()
+                self.ended = True
+                return
+            del self._unsent[:sent]
+
+    def receive(self) -> list[Any]:
+        """The messages that are complete by now."""
+        self._read()
+        return list(self._complete_messages())
+
+    def _read(self) -> None:
+        chunk = b"?"
+        while chunk:
+            try:
+                chunk = self._socket.recv(READ_BYTES)
+            except BlockingIOError:
+                return
+            except OSError:
+                break
+            self._received += chunk
+        self.ended = True
+
+    def _complete_messages(self) -> Iterator[Any]:
+        while len(self._received) >= LENGTH.size:
+            end = LENGTH.size + LENGTH.unpack_from(self._received)[0]
+            if len(self._received) < end:
+                return
+            with memoryview(self._received) as frame, frame[LENGTH.size : end] as payload:
+                message = pickle.loads(payload)
+            del self._received[:end]
+            yield message
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class ChannelWatch:
+    """Waits until one of some channels can be read, and meanwhile sends on what could not leave at once."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+
+    def add(self, channel: Channel) -> None:
+        self._selector.register(channel, selectors.EVENT_READ)
+
+    def remove(self, channel: Channel) -> None:
+        self._selector.unregister(channel)
+
+    def wait(self, timeout_seconds: float) -> list[Channel]:
+        """The channels with something to read; possibly none, also before the timeout."""
+        for key in tuple(self._selector.get_map().values()):
+            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if _channel(key).unsent else 0)
+            if wanted != key.events:
+                self._selector.modify(key.fileobj, wanted)
+        ready = []
+        for key, events in self._selector.select(timeout_seconds):
+            if events & selectors.EVENT_WRITE:
+                _channel(key).flush()
+            if events & selectors.EVENT_READ:
+                ready.append(_channel(key))
+        return ready
+
+    def close(self) -> None:
+        self._selector.close()
+
+
+def _channel(key: selectors.SelectorKey) -> Channel:
+    channel: Channel = key.fileobj  # type: ignore[assignment]  # the object that `add` was given
+    return channel
