@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "exchange.hpp"
+#include "gumbel_forest.hpp"
 #include "legality.hpp"
 #include "mate.hpp"
 #include "movegen.hpp"
@@ -106,13 +107,19 @@ std::string move_in_words(int move) {
     return is_well_formed(static_cast<Move>(move)) ? quoted(format_usi(static_cast<Move>(move))) : std::to_string(move);
 }
 
+void require_legal(const Game& game, int move) {
+    const bool fits = move >= 0 && move <= 0xffff;
+    const Move code = fits ? static_cast<Move>(move) : NO_MOVE;
+    if (fits && is_legal(game.position(), code)) return;
+    throw IllegalMove("illegal move " + move_in_words(move) + " in position '" + format_sfen(game.position()) +
+                      "': " + illegality(game.position(), code));
+}
+
 void play_checked(Game& game, int move) {
     const std::string where =
         "illegal move " + move_in_words(move) + " in position '" + format_sfen(game.position()) + "': ";
     if (game.outcome().over()) throw IllegalMove(where + "the game is over; take a move back or start a new game");
-    if (!is_legal(game.position(), static_cast<Move>(move))) {
-        throw IllegalMove(where + illegality(game.position(), static_cast<Move>(move)));
-    }
+    require_legal(game, move);
     game.play(static_cast<Move>(move));
     game.settle();
 }
@@ -241,7 +248,7 @@ void bind_game(nb::module_& m) {
         .def("perft", &run_perft, "depth"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("perft_divide", &perft_divide, "depth"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("record", &record_of)
-        .def("observe", &observe, "out"_a)
+        .def("observe", &observe, "out"_a.noconvert())
         .def("same_position", [](const Game& a, const Game& b) { return a.position().same_as(b.position()); })
         .def("mate_in_one", [](const Game& g) { return mate_in_one(g.position()); })
         .def(
@@ -255,10 +262,7 @@ void bind_game(nb::module_& m) {
         .def("moves_without_mating_reply", [](const Game& g) { return moves_without_mating_reply(g.position()); })
         .def("greediest_moves", [](const Game& g) { return greediest_moves(g.position()); })
         .def("static_exchange", [](const Game& g, int move) {
-            if (!is_legal(g.position(), static_cast<Move>(move))) {
-                throw IllegalMove("illegal move " + move_in_words(move) + " in position '" + format_sfen(g.position()) +
-                                  "': " + illegality(g.position(), static_cast<Move>(move)));
-            }
+            require_legal(g, move);
             return static_exchange(g.position(), static_cast<Move>(move));
         });
     m.def("make_game", &make_game, "sfen"_a, "max_plies"_a, "impasse"_a);
@@ -344,14 +348,16 @@ void for_each_legal_list(Records records, int actions, int num_threads, Body bod
         Position position;
         std::uint16_t buffer[ACTION_LIST_SIZE];
         int count = 0;
-        if (read_trusted_record(in + i * RECORD_BYTES, position)) {
-            generate_actions(position, space, buffer, count);
-        } else {
+        const bool readable = read_trusted_record(in + i * RECORD_BYTES, position);
+        if (readable) generate_actions(position, space, buffer, count);
+        // With the waiting king in check, which no game reaches, there can be a few moves more than ever elsewhere.
+        if (!readable || count > MAX_LEGAL_MOVES) {
             damaged = true;
+            count = 0;
         }
         body(i, buffer, count);
     });
-    if (damaged) throw BadRecord("a packed position is damaged: a byte is out of range or a king is missing");
+    if (damaged) throw BadRecord("a packed position is damaged: no game reaches such a board");
 }
 
 void records_to_legal(Records records, int actions, LegalOut legal, Vector<std::uint16_t> counts, int num_threads) {
@@ -425,14 +431,19 @@ void mirror_records(Records records, RecordsOut out) {
 
 void bind_batches(nb::module_& m) {
     const auto guard = nb::call_guard<nb::gil_scoped_release>();
-    m.def("records_to_planes", &records_to_planes<std::uint8_t>, "records"_a, "out"_a, "num_threads"_a, guard);
-    m.def("records_to_planes", &records_to_planes<float>, "records"_a, "out"_a, "num_threads"_a, guard);
-    m.def("records_to_bits", &records_to_bits, "records"_a, "bits"_a, "scalars"_a, "num_threads"_a, guard);
-    m.def("records_to_legal", &records_to_legal, "records"_a, "actions"_a, "legal"_a, "counts"_a, "num_threads"_a,
+    m.def("records_to_planes", &records_to_planes<std::uint8_t>, "records"_a.noconvert(), "out"_a.noconvert(),
+          "num_threads"_a, guard);
+    m.def("records_to_planes", &records_to_planes<float>, "records"_a.noconvert(), "out"_a.noconvert(), "num_threads"_a,
           guard);
-    m.def("records_to_mask", &records_to_mask, "records"_a, "actions"_a, "mask"_a, "num_threads"_a, guard);
-    m.def("legal_to_mask", &legal_to_mask, "legal"_a, "counts"_a, "actions"_a, "mask"_a, "num_threads"_a, guard);
-    m.def("mirror_records", &mirror_records, "records"_a, "out"_a, guard);
+    m.def("records_to_bits", &records_to_bits, "records"_a.noconvert(), "bits"_a.noconvert(), "scalars"_a.noconvert(),
+          "num_threads"_a, guard);
+    m.def("records_to_legal", &records_to_legal, "records"_a.noconvert(), "actions"_a, "legal"_a.noconvert(),
+          "counts"_a.noconvert(), "num_threads"_a, guard);
+    m.def("records_to_mask", &records_to_mask, "records"_a.noconvert(), "actions"_a, "mask"_a.noconvert(),
+          "num_threads"_a, guard);
+    m.def("legal_to_mask", &legal_to_mask, "legal"_a.noconvert(), "counts"_a.noconvert(), "actions"_a,
+          "mask"_a.noconvert(), "num_threads"_a, guard);
+    m.def("mirror_records", &mirror_records, "records"_a.noconvert(), "out"_a.noconvert(), guard);
 }
 
 // ---------------------------------------------------------------- the vector environment
@@ -506,14 +517,14 @@ void bind_vector_env(nb::module_& m) {
              "earlier"_a, "prefix_plies"_a, "handicaps"_a, "sfens"_a)
         .def(
             "reset", [](BoundEnv& b) { b.env.reset(); }, guard)
-        .def("step", &step_checked, "actions"_a, guard)
+        .def("step", &step_checked, "actions"_a.noconvert(), guard)
         .def(
             "random_actions",
             [](BoundEnv& b, Vector<std::int32_t> out) {
                 require_rows(static_cast<std::size_t>(b.env.config().num_games), out.shape(0), "out");
                 b.env.random_actions(out.data());
             },
-            "out"_a, guard)
+            "out"_a.noconvert(), guard)
         .def(
             "play_random",
             [](BoundEnv& b, int plies) {
@@ -544,6 +555,75 @@ void bind_vector_env(nb::module_& m) {
         });
 }
 
+// ---------------------------------------------------------------- Gumbel search
+
+void make_forest(GumbelForest* self, const std::vector<const Game*>& games, int actions, int max_considered,
+                 int leaves_per_move, double value_scale, bool noise, std::uint64_t seed, bool declare,
+                 const std::vector<int>& only, int num_threads) {
+    std::vector<Move> moves;
+    for (const int move : only) {
+        for (const Game* game : games) {
+            if (is_legal(game->position(), static_cast<Move>(move))) continue;
+            throw IllegalMove("illegal move " + move_in_words(move) + " in position '" + format_sfen(game->position()) +
+                              "': " + illegality(game->position(), static_cast<Move>(move)));
+        }
+        moves.push_back(static_cast<Move>(move));
+    }
+    const GumbelSettings settings{
+        action_space(actions), max_considered, leaves_per_move, value_scale, noise, seed, declare};
+    new (self) GumbelForest(games, settings, moves, num_threads);
+}
+
+const GumbelTree& tree_of(const GumbelForest& forest, int i) {
+    if (i < 0 || i >= forest.size()) throw nb::index_error("no such tree");
+    return forest.tree(i);
+}
+
+int select_leaves(GumbelForest& forest, int leaves_per_tree, RecordsOut records) {
+    require_rows(static_cast<std::size_t>(forest.size() * leaves_per_tree), records.shape(0), "records");
+    if (forest.waiting() > 0) throw std::invalid_argument("the positions of the last selection wait for answers");
+    return forest.select(leaves_per_tree, records.data());
+}
+
+void expand_leaves(GumbelForest& forest, Array<const float, nb::ndim<2>> logits, Vector<const float> values) {
+    const auto waiting = static_cast<std::size_t>(forest.waiting());
+    require_rows(waiting, logits.shape(0), "logits");
+    require_rows(waiting, values.shape(0), "values");
+    if (logits.shape(1) != static_cast<std::size_t>(action_count(forest.settings().actions))) {
+        throw std::invalid_argument("logits do not have one column an action");
+    }
+    forest.expand(logits.data(), values.data());
+}
+
+std::vector<std::tuple<Move, int, double, double, int, int>> root_moves(const GumbelForest& forest, int i) {
+    std::vector<std::tuple<Move, int, double, double, int, int>> rows;
+    for (const RootMove& move : tree_of(forest, i).root_moves()) {
+        rows.emplace_back(move.move, move.visits, move.value, move.prior, static_cast<int>(move.verdict), move.plies);
+    }
+    return rows;
+}
+
+void bind_gumbel(nb::module_& m) {
+    const auto guard = nb::call_guard<nb::gil_scoped_release>();
+    nb::class_<GumbelForest>(m, "GumbelForest")
+        .def("__init__", &make_forest, "games"_a, "actions"_a, "max_considered"_a, "leaves_per_move"_a, "value_scale"_a,
+             "noise"_a, "seed"_a, "declare"_a, "only"_a, "num_threads"_a)
+        .def("__len__", &GumbelForest::size)
+        .def("add_simulations", &GumbelForest::add_simulations, "simulations"_a, guard)
+        .def("select", &select_leaves, "leaves_per_tree"_a, "records"_a, guard)
+        .def("expand", &expand_leaves, "logits"_a, "values"_a, guard)
+        .def(
+            "finished", [](const GumbelForest& f, int i) { return tree_of(f, i).finished(); }, "tree"_a)
+        .def(
+            "visits", [](const GumbelForest& f, int i) { return tree_of(f, i).visits(); }, "tree"_a)
+        .def("root_moves", &root_moves, "tree"_a,
+             "(move, visits, value, prior, verdict, plies to the end) of each root move, best first.")
+        .def(
+            "line", [](const GumbelForest& f, int i, int move) { return tree_of(f, i).line(static_cast<Move>(move)); },
+            "tree"_a, "move"_a)
+        .def_prop_ro("bytes", &GumbelForest::bytes);
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -561,4 +641,5 @@ NB_MODULE(_native, m) {
     bind_actions(m);
     bind_batches(m);
     bind_vector_env(m);
+    bind_gumbel(m);
 }

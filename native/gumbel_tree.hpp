@@ -32,7 +32,7 @@ enum class Verdict : std::uint8_t { OPEN, WIN, DRAW, LOSS };  // of the side to 
 struct RootMove {
     Move move = NO_MOVE;
     int visits = 0;
-    double value = 0;  // of the network's value head where the move was not visited: the best guess for it
+    double value = 0;  // where the move was not visited, what its visited siblings and the network suggest
     double prior = 0;
     Verdict verdict = Verdict::OPEN;
     int plies = 0;  // to the end of the game, when it is proven
@@ -57,16 +57,12 @@ public:
     // Nothing is left to do: the budget is spent or the root is proven.
     bool finished() const;
 
-    // Best first. Empty until the root is expanded, unless its verdict is proven by a move.
+    // Best first. Empty until the network has answered for the root, or when there is no legal move.
     std::vector<RootMove> root_moves() const;
-    Move best_move() const;
 
     // The expected continuation that begins with a root move.
     std::vector<Move> line(Move first) const;
 
-    double value() const;  // of the root, in its mover's view
-    Verdict verdict() const { return nodes_[ROOT].verdict; }
-    int plies_to_end() const { return nodes_[ROOT].plies; }
     int visits() const { return nodes_[ROOT].visits; }
     std::size_t bytes() const { return nodes_.size() * sizeof(Node) + edges_.size() * sizeof(Edge); }
 
@@ -113,9 +109,11 @@ private:
         int phase_visits = 0;  // begun in the current phase
     };
 
+    // A leaf and its legal moves, until the network has answered.
     struct Waiting {
         std::int32_t node = NONE;
         std::vector<Move> moves;
+        std::vector<std::uint16_t> actions;
     };
 
     // What the children of a node add up to.
@@ -134,34 +132,47 @@ private:
 
     enum class Descent { NEEDS_NETWORK, SETTLED, BLOCKED };
 
-    bool is_open(std::int32_t node) const { return nodes_[static_cast<std::size_t>(node)].verdict == Verdict::OPEN; }
     Node& node(std::int32_t index) { return nodes_[static_cast<std::size_t>(index)]; }
     const Node& node(std::int32_t index) const { return nodes_[static_cast<std::size_t>(index)]; }
 
-    double scale_of(int max_visits) const;
-    Summary root_summary() const;
+    // Calls body(index, child) for each child.
+    template <class Body>
+    void for_each_child(const Node& parent, Body body) const;
+    Summary summarize(const Node& parent) const;
+    double value_weight(const Summary& summary) const;
 
     // ---- sequential halving
     Candidate* next_candidate();
     void begin_schedule();
     void begin_phase();
-    void replace_lost_candidates();
-    double score(const Candidate& candidate, const Summary& summary) const;
+    void halve();
+    void replace_lost();
     bool is_lost(const Candidate& candidate) const;
-    void sort_by_score(std::vector<std::int32_t>& candidates) const;
+    double score(const Candidate& candidate, const Summary& summary) const;
+    std::vector<std::int32_t> ranked(std::vector<std::int32_t> candidates) const;
+    std::vector<std::int32_t> not_lost() const;
 
     // ---- simulations
     Descent simulate(std::uint8_t* record);
+    Descent descend(std::int32_t from, int& depth, std::uint8_t* record);
     Descent arrive(std::int32_t leaf, std::uint8_t* record);
-    bool settle_leaf(std::int32_t leaf, const MoveList& moves, bool in_check);
+    Descent arrive_at_root(const MoveList& moves, std::uint8_t* record);
+    Descent wait_for_network(std::int32_t leaf, const MoveList& moves, std::uint8_t* record);
+    bool settle(std::int32_t leaf, const MoveList& moves);
     std::int32_t choose_child(std::int32_t parent);
     std::int32_t add_child(std::int32_t parent, Move move, float log_prior);
-    void walk_back(int plies);
     void abandon(std::int32_t from);
     void back_up(std::int32_t leaf, double value);
     void prove(std::int32_t index, Verdict verdict, int plies);
-    void note_proof(std::int32_t parent, const Node& child);
+    void note_proof(std::int32_t parent, std::int32_t child);
+    void prove_root_by(Move mate);
+
+    // ---- answers and results
+    void add_edges(const Waiting& waiting, const float* logits);
     void make_candidates();
+    bool is_allowed(Move move) const;
+    RootMove describe(const Candidate& candidate, double unvisited_value) const;
+    std::int32_t expected_child(const Node& parent) const;
 
     Game game_;
     GumbelSettings settings_;
@@ -173,10 +184,10 @@ private:
     std::vector<Waiting> waiting_;
     std::size_t waiting_count_ = 0;
     std::size_t answered_ = 0;
-    int budget_ = 0;     // of the current schedule
-    int left_ = 0;       // simulations of it that have not begun
+    int budget_ = 0;  // of the current schedule
+    int left_ = 0;    // simulations of it that have not begun
     int phase_visits_ = 0;
-    int phases_ = 0;     // in which a schedule halves the moves down to two
+    int phases_ = 0;  // in which a schedule halves the moves down to two
 };
 
 }  // namespace keisei

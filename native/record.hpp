@@ -35,7 +35,7 @@ void pack_record(const Position& position, const RecordContext& context, std::ui
 Position unpack_record(const std::uint8_t* record, RecordContext& context);
 
 // Reads a record that this engine wrote, without proving it; fields out of range still do no harm.
-// Returns false when the record cannot be a position at all (a king missing, a byte out of range).
+// Returns false when the record cannot be a position at all (a king missing, a byte out of range, too many pieces).
 bool read_trusted_record(const std::uint8_t* record, Position& position);
 
 // The left-right mirror image of a record.

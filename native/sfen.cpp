@@ -142,7 +142,7 @@ private:
         for (const char c : number) {
             if (!is_digit(c)) fail("the move number must be a positive whole number, not " + quoted(number));
             value = value * 10 + (c - '0');
-            if (value > MAX_PLY) fail("the move number exceeds " + std::to_string(MAX_PLY));
+            if (value > MAX_PLY + 1) fail("the move number exceeds " + std::to_string(MAX_PLY + 1));
         }
         if (value == 0) fail("the move number must be at least 1");
         position_.ply = static_cast<std::uint16_t>(value - 1);

@@ -15,8 +15,8 @@ class SfenError : public std::runtime_error {
 
 constexpr std::string_view STANDARD_SFEN = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1";
 
-// Plies are kept in 16 bits; the move number of an SFEN is at most this.
-constexpr int MAX_PLY = 65535;
+// The highest ply that is ever reached: a move number, which is one more, still fits 16 bits.
+constexpr int MAX_PLY = 65534;
 
 // Reads an SFEN (the move number may be missing) and proves that the position is possible.
 Position parse_sfen(std::string_view text);

@@ -5,10 +5,17 @@
 namespace keisei {
 
 ThreadPool::ThreadPool(int num_threads) {
-    for (int i = 1; i < num_threads; ++i) threads_.emplace_back([this] { serve(); });
+    try {
+        for (int i = 1; i < num_threads; ++i) threads_.emplace_back([this] { serve(); });
+    } catch (...) {
+        stop();  // the system has no more threads: those that did start must not be left waiting
+        throw;
+    }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
     {
         const std::lock_guard lock(mutex_);
         stop_ = true;

@@ -24,6 +24,7 @@ public:
     void for_chunks(int count, int chunk, const std::function<void(int, int)>& body);
 
 private:
+    void stop();
     void work();
     void serve();
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "legality.hpp"
 #include "mate.hpp"
 #include "movegen.hpp"
 #include "sfen.hpp"
@@ -122,6 +123,7 @@ void VectorEnv::reset() {
         slot.action_random = Random(split_mix(seeds));
         slot.archive.clear();
         slot.archive_next = 0;
+        slot.finished.finish({});
     }
     for_each_game([this](int i) {
         restart(slots_[static_cast<std::size_t>(i)]);
@@ -280,15 +282,18 @@ void VectorEnv::load_state(std::string_view state) {
         slot.action_random.set_state(in.number<std::uint64_t>());
         const auto archived = in.number<std::uint32_t>();
         require(archived <= ARCHIVE_SIZE, "the saved games are damaged: the archive is too large");
-        for (std::uint32_t n = 0; n < archived; ++n) slot.archive.push_back(in.position());
+        for (std::uint32_t n = 0; n < archived; ++n) {
+            slot.archive.push_back(in.position());
+            require(has_legal_move(slot.archive.back()) && slot.archive.back().ply < config_.rules.max_plies,
+                    "the saved games are damaged: an archived position is over");
+        }
         slot.archive_next = in.number<std::uint32_t>() % ARCHIVE_SIZE;
         slot.game.reset(in.position());
         refresh(slot);
         const auto plies = in.number<std::uint32_t>();
         for (std::uint32_t n = 0; n < plies; ++n) {
             const auto move = in.number<Move>();
-            require(!slot.game.outcome().over() && is_well_formed(move) &&
-                        slot.is_legal(action_of(config_.actions, move, slot.game.position().turn)),
+            require(!slot.game.outcome().over() && is_legal(slot.game.position(), move),
                     "the saved games are damaged: a move is not legal");
             slot.game.play(move);
             refresh(slot);

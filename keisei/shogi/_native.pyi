@@ -9,7 +9,7 @@ RECORD_BYTES: int = 96
 
 MAX_LEGAL_MOVES: int = 593
 
-MAX_PLY: int = 65535
+MAX_PLY: int = 65534
 
 NO_ACTION: int = 65535
 
@@ -151,3 +151,28 @@ class VectorEnv:
     def save_state(self) -> bytes: ...
 
     def load_state(self, arg: bytes, /) -> None: ...
+
+class GumbelForest:
+    def __init__(self, games: Sequence[Game], actions: int, max_considered: int, leaves_per_move: int, value_scale: float, noise: bool, seed: int, declare: bool, only: Sequence[int], num_threads: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def add_simulations(self, simulations: int) -> None: ...
+
+    def select(self, leaves_per_tree: int, records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 96), order='C', device='cpu')]) -> int: ...
+
+    def expand(self, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def finished(self, tree: int) -> bool: ...
+
+    def visits(self, tree: int) -> int: ...
+
+    def root_moves(self, tree: int) -> list[tuple[int, int, float, float, int, int]]:
+        """
+        (move, visits, value, prior, verdict, plies to the end) of each root move, best first.
+        """
+
+    def line(self, tree: int, move: int) -> list[int]: ...
+
+    @property
+    def bytes(self) -> int: ...

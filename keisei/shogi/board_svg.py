@@ -29,6 +29,15 @@ class Arrow(NamedTuple):
     """Piece type that is dropped (P L N S G B R as 0..6), when ``origin`` is None."""
 
 
+class Box(NamedTuple):
+    """A rectangle of the picture, in shares of its width and height: where a page puts what can be clicked."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
 class _Point(NamedTuple):
     x: float
     y: float
@@ -135,6 +144,22 @@ def board_svg(
     ]
     parts += [_arrow(view, arrow, hands, turn) for arrow in sorted(arrows, key=lambda arrow: arrow.weight)]
     return "\n".join([*parts, "</svg>"])
+
+
+def square_box(square: int, *, flipped: bool = False) -> Box:
+    """Where square 0..80 lies in the picture."""
+    return _box_around(_View(flipped).square(square), _CELL)
+
+
+def hand_box(color: int, kind: int, hands: Hands, *, flipped: bool = False) -> Box:
+    """Where the pieces of ``kind`` that ``color`` holds lie in the picture."""
+    slot = [held for held, _ in _held(hands[color])].index(kind)
+    return _box_around(_View(flipped).hand_slot(color, slot), _SLOT)
+
+
+def _box_around(centre: "_Point", side: float) -> Box:
+    corner = (centre.x - side / 2, centre.y - side / 2)
+    return Box(corner[0] / _WIDTH, corner[1] / _HEIGHT, side / _WIDTH, side / _HEIGHT)
 
 
 class _View:

@@ -161,7 +161,7 @@ class ShogiGame:
         return self.get_observation()
 
     def can_declare_win(self) -> bool:
-        """May the side to move declare a win now? By the 27-point rule, unless the game has the 24-point rule."""
+        """May the side to move declare a win now, by the game's impasse rule (27 points unless chosen otherwise)?"""
         outcome = self.declaration()
         return outcome is not None and outcome.winner is self.turn
 
@@ -171,7 +171,7 @@ class ShogiGame:
         Under the 24-point rule a declaration with 24 to 30 points ends the game as a draw by impasse.
         """
         outcome = self.declaration()
-        if self.outcome is not None or outcome is None:
+        if outcome is None:
             why = "the game is over" if self.outcome is not None else "the conditions are not met"
             raise IllegalMoveError(
                 f"{self.turn.name} may not declare in {self.sfen!r}: {why} "
@@ -190,8 +190,9 @@ class ShogiGame:
 
     def declaration(self) -> Outcome | None:
         """What a declaration by the side to move would bring now; None when it may not declare."""
-        rule = self.impasse_rule if self.impasse_rule is ImpasseRule.CSA24 else ImpasseRule.CSA27
-        return _outcome(self._game.declaration(rule.code))
+        if self.outcome is not None:
+            return None
+        return _outcome(self._game.declaration(self.impasse_rule.code))
 
     def _finish(self, outcome: Outcome) -> None:
         winner = -1 if outcome.winner is None else int(outcome.winner)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keisei.shogi import _native
+from keisei.shogi.arrays import as_records, output
 from keisei.shogi.policy import action_count
 
 RECORD_BYTES: Final[int] = _native.RECORD_BYTES
@@ -41,7 +42,8 @@ def unpack_planes(
     records: Records, *, num_threads: int = 1, out: npt.NDArray[np.float32] | None = None
 ) -> npt.NDArray[np.float32]:
     """float32 [B, 46, 9, 9], the mover's view."""
-    planes = np.empty((len(records), PLANES, 9, 9), np.float32) if out is None else out
+    records = as_records(records)
+    planes = output((len(records), PLANES, 9, 9), np.float32, out)
     _native.records_to_planes(records, planes, num_threads)
     return planes
 
@@ -50,13 +52,15 @@ def unpack_planes_uint8(
     records: Records, *, num_threads: int = 1, out: npt.NDArray[np.uint8] | None = None
 ) -> npt.NDArray[np.uint8]:
     """uint8 [B, 46, 9, 9], the mover's view, in units of `PLANE_SCALE`."""
-    planes = np.empty((len(records), PLANES, 9, 9), np.uint8) if out is None else out
+    records = as_records(records)
+    planes = output((len(records), PLANES, 9, 9), np.uint8, out)
     _native.records_to_planes(records, planes, num_threads)
     return planes
 
 
 def unpack_plane_bits(records: Records, *, num_threads: int = 1) -> PlaneBits:
     """Piece planes as bits, the constant planes as one number each."""
+    records = as_records(records)
     bits = np.empty((len(records), PIECE_PLANES, 2), np.uint64)
     scalars = np.empty((len(records), PLANES - PIECE_PLANES), np.float32)
     _native.records_to_bits(records, bits, scalars, num_threads)
@@ -65,6 +69,7 @@ def unpack_plane_bits(records: Records, *, num_threads: int = 1) -> PlaneBits:
 
 def legal_actions(records: Records, actions: str | int, *, num_threads: int = 1) -> LegalActions:
     """The legal actions of each position, generated again from the position."""
+    records = as_records(records)
     legal = np.empty((len(records), MAX_LEGAL_MOVES), np.uint16)
     counts = np.empty(len(records), np.uint16)
     _native.records_to_legal(records, action_count(actions), legal, counts, num_threads)
@@ -75,14 +80,16 @@ def legal_masks(
     records: Records, actions: str | int, *, num_threads: int = 1, out: npt.NDArray[np.bool_] | None = None
 ) -> npt.NDArray[np.bool_]:
     """bool [B, num_actions]."""
+    records = as_records(records)
     size = action_count(actions)
-    mask = np.empty((len(records), size), np.bool_) if out is None else out
+    mask = output((len(records), size), np.bool_, out)
     _native.records_to_mask(records, size, mask.view(np.uint8), num_threads)
     return mask
 
 
 def legal_mask_bits(records: Records, actions: str | int, *, num_threads: int = 1) -> npt.NDArray[np.uint8]:
     """uint8 [B, ceil(num_actions / 8)], as ``np.packbits(masks, axis=1, bitorder="little")`` gives them."""
+    records = as_records(records)
     size = action_count(actions)
     bits = np.empty((len(records), (size + 7) // 8), np.uint8)
     _native.records_to_mask(records, size, bits, num_threads)
@@ -94,13 +101,15 @@ def masks_from_lists(
 ) -> npt.NDArray[np.bool_]:
     """bool [B, num_actions] from lists that are already there, such as those of `ShogiVectorEnv`."""
     size = action_count(actions)
-    mask = np.empty((len(legal.counts), size), np.bool_) if out is None else out
-    _native.legal_to_mask(legal.actions, legal.counts, size, mask.view(np.uint8), num_threads)
+    mask = output((len(legal.counts), size), np.bool_, out)
+    lists = np.ascontiguousarray(legal.actions, np.uint16), np.ascontiguousarray(legal.counts, np.uint16)
+    _native.legal_to_mask(*lists, size, mask.view(np.uint8), num_threads)
     return mask
 
 
 def mirror_records(records: Records) -> Records:
     """The left-right mirror images of positions; `PolicyOutputMapper.flip_table` mirrors their actions."""
-    out = np.empty_like(records)
-    _native.mirror_records(records, out)
-    return out
+    records = as_records(records)
+    mirrored = np.empty_like(records)
+    _native.mirror_records(records, mirrored)
+    return mirrored

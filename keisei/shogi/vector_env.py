@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keisei.shogi import _native
+from keisei.shogi.arrays import as_actions, output
 from keisei.shogi.game import ShogiGame
 from keisei.shogi.policy import action_count
 from keisei.shogi.positions import MAX_LEGAL_MOVES, RECORD_BYTES, LegalActions
@@ -159,12 +160,12 @@ class ShogiVectorEnv:
 
         Raises ActionError, and steps no game, when an action is not legal.
         """
-        self._env.step(np.ascontiguousarray(actions, np.int32))
+        self._env.step(as_actions(actions))
         return self
 
     def random_actions(self, out: npt.NDArray[np.int32] | None = None) -> npt.NDArray[np.int32]:
         """One uniformly drawn legal action for each game, int32 [N]."""
-        chosen = np.empty(self.num_games, np.int32) if out is None else out
+        chosen = output((self.num_games,), np.int32, out)
         self._env.random_actions(chosen)
         return chosen
 
@@ -203,21 +204,7 @@ def _allocate(num_games: int, given: Mapping[str, npt.NDArray[Any]]) -> dict[str
     unknown = set(given) - set(_DTYPES)
     if unknown:
         raise ValueError(f"unknown arrays {sorted(unknown)}; the environment has {sorted(_DTYPES)}")
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, (dtype, row) in _DTYPES.items():
-        array = given.get(name)
-        if array is None:
-            array = np.zeros((num_games, *row), dtype)
-        shape = (num_games, *row)
-        if (
-            array.shape != shape
-            or array.dtype != dtype
-            or not array.flags.c_contiguous
-            or not array.flags.writeable
-        ):
-            raise ValueError(
-                f"array {name!r} must be a writable C-contiguous {np.dtype(dtype).name} array of shape {shape}, "
-                f"not {array.dtype.name} {array.shape}"
-            )
-        arrays[name] = array
-    return arrays
+    return {
+        name: output((num_games, *row), dtype, given.get(name, np.zeros((num_games, *row), dtype)), name=name)
+        for name, (dtype, row) in _DTYPES.items()
+    }

@@ -130,7 +130,7 @@ def test_the_move_number_of_an_sfen_is_kept() -> None:
 
 @pytest.mark.parametrize("plies", [0, -1, 65_536])
 def test_an_impossible_ply_cap_is_refused(plies: int) -> None:
-    with pytest.raises(ValueError, match=f"max_plies must lie in 1..65535, not {plies}"):
+    with pytest.raises(ValueError, match=f"max_plies must lie in 1..65534, not {plies}"):
         ShogiGame(max_plies=plies)
 
 

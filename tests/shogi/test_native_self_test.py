@@ -13,7 +13,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 INPUTS = 20_000
 SOAK_INPUTS = 10_000_000
-FUZZ_INPUTS = 20_000
+FUZZ_INPUTS = 2_000
 SOAK_FUZZ_SECONDS = 600
 
 

@@ -1,5 +1,7 @@
 """Packed positions in batches: planes against a plain twin, masks in every form, and what the arrays must be."""
 
+import subprocess
+import sys
 from collections import Counter
 from random import Random
 from typing import Any
@@ -300,6 +302,28 @@ def test_threads_change_nothing(records: np.ndarray, threads: int) -> None:
     assert np.array_equal(legal_mask_bits(records, 2187, num_threads=threads), legal_mask_bits(records, 2187))
     lists = legal_actions(records, 2187, num_threads=threads)
     assert np.array_equal(masks_from_lists(lists, 2187, num_threads=threads), legal_masks(records, 2187))
+
+
+TOO_MANY_THREADS = """
+import resource
+import numpy as np
+from keisei.shogi import ShogiGame
+from keisei.shogi.positions import unpack_planes
+rows = np.frombuffer(ShogiGame().pack(), np.uint8)[None].repeat(640, 0)
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+try:
+    print(unpack_planes(rows, num_threads=5_000).shape)
+except Exception as error:
+    print("refused", error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits address space, as Linux can")
+def test_threads_that_cannot_be_started_neither_hang_nor_crash() -> None:
+    command = [sys.executable, "-c", TOO_MANY_THREADS]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(("(640, 46, 9, 9)", "refused"))
 
 
 def test_a_damaged_record_in_a_batch_is_refused(records: np.ndarray) -> None:

@@ -410,8 +410,8 @@ def test_random_actions_need_an_array_they_can_fill(out: np.ndarray) -> None:
     [
         ({"num_games": 0}, "num_games must be at least 1, not 0"),
         ({"num_games": 1, "num_threads": 0}, "num_threads must be at least 1 or None"),
-        ({"num_games": 1, "max_plies": 0}, "max_plies must lie in 1..65535, not 0"),
-        ({"num_games": 1, "max_plies": 65_536}, "max_plies must lie in 1..65535, not 65536"),
+        ({"num_games": 1, "max_plies": 0}, "max_plies must lie in 1..65534, not 0"),
+        ({"num_games": 1, "max_plies": 65_536}, "max_plies must lie in 1..65534, not 65536"),
         ({"num_games": 1, "actions": "2188"}, "actions must be '2187' or '13527', not '2188'"),
         ({"num_games": 1, "impasse_rule": "csa"}, "csa"),
     ],
