@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -28,6 +29,7 @@ app.command(bench)
 # The help stands here so that `keisei --help` need not import any of them.
 _TRAINING = "keisei.commands.training"
 _ENGINE = "keisei.commands.engine"
+_MATCHES = "keisei.commands.matches"
 app.command(f"{_TRAINING}:train", name="train", help="Train a player, or go on training one.")
 app.command(
     f"{_TRAINING}:show_config", name="config", help="Print the effective settings and where each comes from."
@@ -41,11 +43,19 @@ app.command(
     name="doctor",
     help="Check this machine and say what to do about problems.",
 )
+app.command(f"{_MATCHES}:match", name="match", help="Play two players against each other.")
+app.command(f"{_MATCHES}:tournament", name="tournament", help="Play everybody against everybody.")
+app.command(f"{_MATCHES}:ladder", name="ladder", help="Rate players by games against fixed opponents.")
+app.command(f"{_MATCHES}:tsume", name="tsume", help="Let a player solve mates in 1, 3 and 5.")
+app.command("keisei.commands.play:play", name="play", help="Play against a network in the terminal.")
+app.command("keisei.commands.usi:usi", name="usi", help="Be an engine for shogi programs (USI).")
+app.command("keisei.commands.export:export", name="export", help="Write a network as ONNX.")
 app.command(f"{_ENGINE}:perft", name="perft", help="Count legal move sequences.")
 app.command(f"{_ENGINE}:show", name="show", help="Draw a position.")
 app.command(
     f"{_ENGINE}:verify_engine", name="verify-engine", help="Compare the rules with independent engines."
 )
+app.command("keisei.commands.web:web", name="web", help="Show runs in the browser, and play against them.")
 bench.command(
     "keisei.commands.bench:engine", name="engine", help="The rules engine beside every installed rival."
 )
@@ -53,6 +63,9 @@ bench.command(
 
 def main() -> None:
     """Runs the command line; ends the process with its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Where the output cannot encode a kanji, a question mark is better than an error.
+        sys.stdout.reconfigure(errors="replace")
     try:
         app(exit_on_error=False, print_error=True)
     except CycloptsError:

@@ -152,6 +152,19 @@ class EnvConfig(Section):
     )
     starts: StartsConfig = Field(default=StartsConfig(), description="Where games begin.")
 
+    @model_validator(mode="after")
+    def _games_outlast_their_random_plies(self) -> Self:
+        starts = self.starts
+        if starts.random_prefix > 0 and starts.random_prefix_plies >= self.max_plies:
+            raise contradiction(
+                f"env.starts.random_prefix_plies {starts.random_prefix_plies} leaves no ply of a game that "
+                f"env.max_plies {self.max_plies} cuts off: use at most {self.max_plies - 1}, or "
+                "env.starts.random_prefix 0",
+                "env.starts.random_prefix_plies",
+                "env.max_plies",
+            )
+        return self
+
 
 class ModelConfig(Section):
     """The network. A checkpoint can only be continued with the same values."""

@@ -27,6 +27,10 @@ class ExperienceError(KeiseiError, ValueError):
     """Rows of experience that contradict themselves or do not fit."""
 
 
+class ExportError(KeiseiError):
+    """A network that cannot be exported, or whose export does not compute the same."""
+
+
 class IllegalMoveError(KeiseiError, ValueError):
     """A move that the rules forbid in the position in which it was tried."""
 
@@ -43,6 +47,10 @@ class NoGoodCheckpointError(CheckpointError):
     """A folder without a single checkpoint that verifies (exit code 3)."""
 
 
+class NonFiniteOutputError(KeiseiError):
+    """A network that answered with numbers that are not finite."""
+
+
 class NonFiniteUpdateError(KeiseiError):
     """Learning produced numbers that are not finite, several times in a row.
 
@@ -54,12 +62,24 @@ class NonFiniteUpdateError(KeiseiError):
         self.bundle = bundle
 
 
+class OpeningError(KeiseiError, ValueError):
+    """A file of openings that cannot be read, or a line of it that is no playable position."""
+
+
 class OracleMissingError(KeiseiError):
     """A comparison with independent engines was asked for, but none of them is installed."""
 
 
+class PackageMissingError(KeiseiError):
+    """A command needs an optional package that is not installed."""
+
+
 class RecordError(KeiseiError, ValueError):
     """A game record or packed position that cannot be read."""
+
+
+class RegistryError(KeiseiError):
+    """A registry of ratings that cannot be read, written or added to."""
 
 
 class RivalError(KeiseiError):
@@ -72,6 +92,18 @@ class RunDirectoryError(KeiseiError):
 
 class SfenError(KeiseiError, ValueError):
     """An SFEN string that is malformed or describes an impossible position."""
+
+
+class WebError(KeiseiError):
+    """The web page cannot be served as asked."""
+
+
+class UsiEngineError(KeiseiError):
+    """A USI engine that cannot be started, does not speak the protocol, or is gone."""
+
+
+class UsiEngineSilentError(UsiEngineError):
+    """A USI engine that did not answer in time."""
 
 
 class WorkerFailedError(KeiseiError):

@@ -164,7 +164,10 @@ def test_limits_of_contradictions_are_allowed() -> None:
     [
         ("training.learning_rate", "number > 0, ≤ 1"),
         ("env.num_threads", "integer ≥ 1, ≤ 1024 or 'auto'"),
-        ("evaluation.opponents", "list of 'random', 'mate1', 'greedy', 'ab1', 'ab2', 'ab3', 'ab4', 'ab5' or 'ab6'"),
+        (
+            "evaluation.opponents",
+            "list of 'random', 'mate1', 'greedy', 'ab1', 'ab2', 'ab3', 'ab4', 'ab5' or 'ab6'",
+        ),
         ("evaluation.games", "integer ≥ 2, multiple of 2"),
         ("training.flip", "true or false"),
         ("env.starts.sfen_file", "path or null"),

@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.console import Console
 
 
 def engine(
     *,
-    repetitions: Annotated[int, Parameter(help="How often everything is measured; medians are shown.")] = 5,
+    repetitions: Annotated[
+        int,
+        Parameter(help="How often everything is measured; medians are shown.", validator=Number(gte=1)),
+    ] = 5,
     results: Annotated[
         Path | None, Parameter(help="File to append the figures to, such as benchmarks/RESULTS.md.")
     ] = None,

@@ -5,17 +5,23 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.console import Console
 
 from keisei.shogi import STANDARD_SFEN, ShogiGame
 
 EXIT_DISAGREED = 1
+#: Nobody waits for more: each ply takes about fifty times as long.
+MAX_PERFT_DEPTH = 20
 
 Sfen = Annotated[str, Parameter(help="The position; the standard start if not given.")]
 
 
 def perft(
-    depth: Annotated[int, Parameter(help="Length of the sequences in plies.")],
+    depth: Annotated[
+        int,
+        Parameter(help="Length of the sequences in plies.", validator=Number(gte=0, lte=MAX_PERFT_DEPTH)),
+    ],
     *,
     sfen: Sfen = STANDARD_SFEN,
     divide: Annotated[bool, Parameter(help="Also print the count for each first move.", negative="")] = False,
@@ -62,7 +68,7 @@ def show(
 def verify_engine(
     *,
     positions: Annotated[
-        int, Parameter(help="How many positions to compare; millions take hours.")
+        int, Parameter(help="How many positions to compare; millions take hours.", validator=Number(gte=1))
     ] = 100_000,
     seed: Annotated[int, Parameter(help="Which random games to play.")] = 1,
 ) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from keisei.config_schema import RecordConfig
+from keisei.errors import JournalError, KeiseiError
 from keisei.record.journal_reader import JournalReader
 from keisei.record.run_directory import RunDirectory, scan_runs
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 RunsFolder = Annotated[Path, Parameter(help="Folder of all runs.")]
 DEFAULT_RUNS = RecordConfig().runs_folder
 MANIFEST = "manifest.json"
+SHOWN_EVENTS = 5
+#: Shown for a run whose journal cannot be read.
+UNKNOWN = "?"
 INSPECTED_METRICS = ("entropy", "value_loss", "explained_variance", "approx_kl", "plies_per_second")
 
 
@@ -27,14 +31,20 @@ def list_all(*, runs: RunsFolder = DEFAULT_RUNS) -> None:
     """List the runs: progress, last measured strength, and whether a trainer is at work."""
     console = Console(highlight=False)
     found, refused = scan_runs(runs)
+    problems: list[KeiseiError] = [*refused]
     table = Table("run", "updates", "plies", "strength", "state")
     for run in found:
-        update, plies, strength = _progress(run)
         state = f"training (pid {run.trainer_pid})" if run.trainer_pid else "at rest"
-        table.add_row(run.name, str(update), f"{plies:,}", strength, state)
+        try:
+            update, plies, strength = _progress(run)
+        except JournalError as error:
+            problems.append(error)
+            table.add_row(run.name, UNKNOWN, UNKNOWN, UNKNOWN, state)
+        else:
+            table.add_row(run.name, str(update), f"{plies:,}", strength, state)
     console.print(table if found else f"no runs in {runs}; start one with `keisei train`")
-    for error in refused:
-        console.print(f"not readable: {error}", markup=False)
+    for problem in problems:
+        console.print(f"not readable: {problem}", markup=False)
 
 
 def inspect(
@@ -87,7 +97,7 @@ def _show_journal(console: Console, run: RunDirectory) -> None:
                 console.print(f"  {name:<20} {latest[name].value:.4g}")
         for entry in _last_of_each(journal):
             console.print(f"  against {_strength(entry.content)} after update {entry.update}")
-        for event in journal.events(last=5):
+        for event in journal.events(last=SHOWN_EVENTS):
             console.print(f"  event at update {event.update}: {event.content.message}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,8 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from keisei.config_loader import LoadedConfig, effective_yaml, load_config, parse_override_tokens
-from keisei.errors import ConfigError
+from keisei.durable_files import next_step_after
+from keisei.errors import ConfigError, RunDirectoryError
 
 if TYPE_CHECKING:
     from keisei.record.run_directory import RunDirectory
@@ -76,7 +78,10 @@ def _new(config: Path | None, overrides: dict[str, str]) -> tuple[RunDirectory, 
 
     loaded = load_config(config, overrides, os.environ)
     record = loaded.config.record
-    return RunDirectory.create(record.runs_folder, record.name), loaded
+    run = RunDirectory.create(record.runs_folder, record.name)
+    # Long before the trainer is ready to: a run that is killed meanwhile can go on with its settings.
+    run.write_config(effective_yaml(loaded.config))
+    return run, loaded
 
 
 def _resumed(
@@ -90,6 +95,10 @@ def _resumed(
             f"--config {str(config)!r} contradicts --resume {resume!r}: a run goes on with its own config.yaml; "
             "change single settings with --section.key value"
         )
+    if "record.name" in overrides:
+        raise ConfigError(
+            f"--name {overrides['record.name']!r} contradicts --resume {resume!r}: a run keeps its name; leave one out"
+        )
     runs_folder = Path(
         overrides.get("record.runs_folder", load_config(None, {}, os.environ).config.record.runs_folder)
     )
@@ -99,7 +108,12 @@ def _resumed(
 
 def _log_to(path: Path, level: str) -> None:
     """The one place where logging is set up: everything to the run's log, warnings also to the terminal."""
-    file = logging.FileHandler(path, encoding="utf-8")
+    try:
+        file = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise RunDirectoryError(
+            f"cannot write the log {str(path)!r}: {error.strerror}; {next_step_after(error)}"
+        ) from error
     file.setFormatter(logging.Formatter(LOG_FORMAT))
     terminal = logging.StreamHandler()
     terminal.setLevel(logging.WARNING)
@@ -112,10 +126,14 @@ def _train(run: RunDirectory, loaded: LoadedConfig, *, resume: bool) -> Training
     from keisei.training.stop_signal import StopSignal
     from keisei.training.trainer import Trainer
 
-    with StopSignal() as should_stop, Progress(console=Console(stderr=True), transient=True) as bar:
+    bar = Progress(console=Console(stderr=True), transient=True)
+    with StopSignal() as should_stop, ExitStack() as stack:
         tasks: dict[str, int] = {}
 
         def on_grading(opponent: str, done: int, total: int) -> None:
+            if not tasks:
+                # Not before: two live displays on one terminal write over each other.
+                stack.enter_context(bar)
             if opponent not in tasks:
                 tasks[opponent] = bar.add_task(f"playing against {opponent}", total=total)
             bar.update(tasks[opponent], completed=done)  # type: ignore[arg-type]  # rich's TaskID is an int

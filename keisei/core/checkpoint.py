@@ -81,7 +81,7 @@ def load_checkpoint(path: Path, architecture: Mapping[str, Any] | None = None) -
     """Read and verify a checkpoint; with ``architecture``, refuse one that was made for another network."""
     manifest = read_manifest(path)
     if architecture is not None:
-        _refuse_other_architecture(path, manifest.architecture, architecture)
+        refuse_other_architecture(path, manifest.architecture, architecture)
     tensors: dict[str, dict[str, Tensor]] = {}
     state: dict[str, Any] = {}
     for name, data in read_files(path, manifest):
@@ -95,7 +95,8 @@ def load_checkpoint(path: Path, architecture: Mapping[str, Any] | None = None) -
     return Checkpoint(path, manifest, tensors, state)
 
 
-def _refuse_other_architecture(path: Path, saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def refuse_other_architecture(path: Path, saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise CheckpointError when a network was saved under another description than the one wanted."""
     differences = architecture_differences(saved, wanted)
     if differences:
         raise CheckpointError(

@@ -7,13 +7,19 @@ import torch
 from keisei.errors import ConfigError
 
 
-def choose_device(name: str) -> torch.device:
+def choose_device(name: str, precision: str = "fp32") -> torch.device:
     """The device that a setting names; ``auto`` is the first GPU, or the CPU where there is none."""
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    device = torch.device(name)
-    if device.type == "cuda":
-        _require_gpu(name, device.index or 0)
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    else:
+        device = torch.device(name)
+        if device.type == "cuda":
+            _require_gpu(name, device.index or 0)
+    if precision == "fp16" and device.type == "cpu":
+        raise ConfigError(
+            f"training.precision is {precision!r}, which needs a GPU, but training.device {name!r} is the CPU here; "
+            "set training.precision to fp32 or bf16"
+        )
     return device
 
 

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from keisei.evaluation.players import Player
+from keisei.evaluation.likelihood import CATEGORIES, category
+from keisei.evaluation.players import Answer, Closing, Player
 from keisei.evaluation.scores import Score
-from keisei.shogi import Color, Outcome, ShogiGame
+from keisei.shogi import Color, Reason, ShogiGame
+from keisei.shogi.notation.game_record import OutsideReason
 
 MAX_GAMES_AT_ONCE = 256
+GAMES_PER_PAIR = 2
+
+GamesEnded = Callable[[Sequence["PlayedGame"]], None]
 
 
-@dataclass
-class _Seat:
-    """One running game, and the colour of the first player in it."""
+@dataclass(frozen=True)
+class PlayedGame:
+    """A game that is over; ``first_color`` is that of the match's first player, ``note`` says more about the end."""
 
     game: ShogiGame
+    pair: int
     first_color: Color
+    winner: Color | None
+    reason: Reason | OutsideReason
+    note: str = ""
+
+    @property
+    def points(self) -> float:
+        """The first player's: 1, ½ or 0."""
+        if self.winner is None:
+            return 0.5
+        return 1.0 if self.winner is self.first_color else 0.0
 
 
 @dataclass
@@ -26,32 +43,142 @@ class MatchResult:
 
     first: str
     second: str
-    games: list[tuple[ShogiGame, Color]] = field(default_factory=list)
+    games: list[PlayedGame] = field(default_factory=list)
     #: True when `should_stop` ended the match: the unfinished games are missing.
     stopped: bool = False
 
     @property
     def score(self) -> Score:
-        return self._score_of(self.games)
+        return _score_of(self.games)
 
     def score_as(self, color: Color) -> Score:
         """The first player's score in the games it played with a colour."""
-        return self._score_of([(game, first) for game, first in self.games if first is color])
+        return _score_of([game for game in self.games if game.first_color is color])
 
     @property
     def reasons(self) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for game, _ in self.games:
-            reason = _finished(game).reason.value
-            counts[reason] = counts.get(reason, 0) + 1
-        return counts
+        return dict(Counter(game.reason.value for game in self.games))
 
-    @staticmethod
-    def _score_of(games: Sequence[tuple[ShogiGame, Color]]) -> Score:
-        winners = [(_finished(game).winner, first) for game, first in games]
-        wins = sum(winner is first for winner, first in winners)
-        draws = sum(winner is None for winner, _ in winners)
-        return Score(wins, draws, len(games) - wins - draws)
+    @property
+    def pair_points(self) -> dict[int, float]:
+        """The first player's points per game in each pair of which both games are over."""
+        halves = Counter(game.pair for game in self.games)
+        points: dict[int, float] = dict.fromkeys(sorted(halves), 0.0)
+        for game in self.games:
+            points[game.pair] += game.points / GAMES_PER_PAIR
+        return {pair: value for pair, value in points.items() if halves[pair] == GAMES_PER_PAIR}
+
+    @property
+    def pair_counts(self) -> list[int]:
+        """How many pairs brought 0, ¼, ½, ¾ and 1 point per game."""
+        return _counts(self.pair_points.values())
+
+    @property
+    def ordered_pair_counts(self) -> list[int]:
+        """The same of the pairs before the first that is not over: no quick end gets in before its turn."""
+        points = self.pair_points
+        in_order: list[float] = []
+        while len(in_order) in points:
+            in_order.append(points[len(in_order)])
+        return _counts(in_order)
+
+
+class Match:
+    """A match in progress; ``result`` holds what is over, also after an error."""
+
+    def __init__(
+        self,
+        first: Player,
+        second: Player,
+        openings: Sequence[str],
+        *,
+        max_plies: int,
+        games_at_once: int = MAX_GAMES_AT_ONCE,
+    ) -> None:
+        self.result = MatchResult(first.name, second.name)
+        self.total = len(openings) * GAMES_PER_PAIR
+        self._players = (first, second)
+        self._games_at_once = games_at_once
+        self._running: list[_Seat] = []
+        self._waiting = [
+            _Seat(ShogiGame(sfen, max_plies=max_plies), pair, color)
+            for pair, sfen in enumerate(openings)
+            for color in Color
+        ]
+        self._waiting.reverse()
+
+    def play(
+        self, *, on_games: GamesEnded | None = None, should_stop: Callable[[], bool] = lambda: False
+    ) -> MatchResult:
+        """Plays to the end, or until ``should_stop``. ``on_games`` is told whenever games have ended."""
+        while self._waiting or self._running:
+            if should_stop():
+                self.result.stopped = True
+                break
+            while self._waiting and len(self._running) < self._games_at_once:
+                self._running.append(self._waiting.pop())
+            self._play_ply()
+            ended = [seat.ended for seat in self._running if seat.ended is not None]
+            if ended:
+                self._running = [seat for seat in self._running if seat.ended is None]
+                self.result.games += ended
+                if on_games is not None:
+                    on_games(ended)
+        return self.result
+
+    def _play_ply(self) -> None:
+        """One ply in every game: each player answers once for all games in which it is to move."""
+        running = [seat for seat in self._running if seat.ended is None]
+        for player, is_first in zip(self._players, (True, False), strict=True):
+            seats = [seat for seat in running if seat.first_moves is is_first]
+            if not seats:
+                continue
+            answers = player.choose([seat.game for seat in seats])
+            for seat, answer in zip(seats, answers, strict=True):
+                seat.take(answer)
+        for seat in running:
+            seat.first_moves = not seat.first_moves
+
+
+class _Seat:
+    """One game of the match. It may be over before its first ply: the opening can be as long as the ply cap."""
+
+    __slots__ = ("_first_color", "_pair", "ended", "first_moves", "game")
+
+    def __init__(self, game: ShogiGame, pair: int, first_color: Color) -> None:
+        self.game = game
+        self.first_moves = game.turn is first_color
+        self.ended: PlayedGame | None = None
+        self._pair = pair
+        self._first_color = first_color
+        self._settle()
+
+    def take(self, answer: Answer) -> None:
+        """Plays a move or closes the game; whoever may declare a win then does, as in training."""
+        if isinstance(answer, Closing):
+            self._close(answer)
+            return
+        self.game.play(answer)
+        if self.game.outcome is None and self.game.can_declare_win():
+            self.game.declare_win()
+        self._settle()
+
+    def _close(self, closing: Closing) -> None:
+        if closing.reason is Reason.RESIGNATION:
+            self.game.resign()
+        elif closing.reason is Reason.DECLARATION:
+            self.game.declare_win()
+        else:
+            self._end(self.game.turn.opponent, closing.reason, closing.note)
+            return
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.game.outcome is not None:
+            self._end(self.game.outcome.winner, self.game.outcome.reason)
+
+    def _end(self, winner: Color | None, reason: Reason | OutsideReason, note: str = "") -> None:
+        self.ended = PlayedGame(self.game, self._pair, self._first_color, winner, reason, note)
 
 
 def play_match(
@@ -65,45 +192,21 @@ def play_match(
     should_stop: Callable[[], bool] = lambda: False,
 ) -> MatchResult:
     """Plays every opening twice. ``on_game(done, total)`` is called whenever games have ended."""
-    waiting = [_seat(sfen, color, max_plies) for sfen in openings for color in Color]
-    total = len(waiting)
-    waiting.reverse()
-    running: list[_Seat] = []
-    result = MatchResult(first.name, second.name)
-    while waiting or running:
-        if should_stop():
-            result.stopped = True
-            break
-        while waiting and len(running) < games_at_once:
-            running.append(waiting.pop())
-        _play_ply(running, first, second)
-        ended = [seat for seat in running if seat.game.outcome is not None]
-        if ended:
-            result.games += [(seat.game, seat.first_color) for seat in ended]
-            running = [seat for seat in running if seat.game.outcome is None]
-            if on_game is not None:
-                on_game(len(result.games), total)
-    return result
+    match = Match(first, second, openings, max_plies=max_plies, games_at_once=games_at_once)
+    if on_game is None:
+        return match.play(should_stop=should_stop)
+    report = on_game
+    return match.play(
+        on_games=lambda _: report(len(match.result.games), match.total), should_stop=should_stop
+    )
 
 
-def _seat(sfen: str, first_color: Color, max_plies: int) -> _Seat:
-    return _Seat(ShogiGame(sfen, max_plies=max_plies), first_color)
+def _score_of(games: Sequence[PlayedGame]) -> Score:
+    wins = sum(game.winner is game.first_color for game in games)
+    draws = sum(game.winner is None for game in games)
+    return Score(wins, draws, len(games) - wins - draws)
 
 
-def _play_ply(seats: list[_Seat], first: Player, second: Player) -> None:
-    """One ply in every game: each player answers once for all games in which it is to move."""
-    by_player: tuple[tuple[Player, list[ShogiGame]], ...] = ((first, []), (second, []))
-    for seat in seats:
-        by_player[seat.game.turn is not seat.first_color][1].append(seat.game)
-    for player, games in by_player:
-        if not games:
-            continue
-        for game, move in zip(games, player.choose(games), strict=True):
-            game.play(move)
-
-
-def _finished(game: ShogiGame) -> Outcome:
-    outcome = game.outcome
-    if outcome is None:
-        raise ValueError(f"the game is not over: {game!r}")
-    return outcome
+def _counts(points: Iterable[float]) -> list[int]:
+    seen = Counter(category(value) for value in points)
+    return [seen[index] for index in range(CATEGORIES)]

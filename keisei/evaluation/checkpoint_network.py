@@ -13,16 +13,25 @@ from typing import Any
 import torch
 from pydantic import ValidationError
 
-from keisei.config_schema import ModelConfig
+from keisei.config_schema import ModelConfig, RecordConfig
 from keisei.core.checkpoint import Checkpoint, CheckpointFolder, load_checkpoint
 from keisei.core.checkpoint_format import MANIFEST_FILE, Manifest
 from keisei.core.model_factory import architecture_description, architecture_differences, model_factory
 from keisei.core.networks import ActorCritic
 from keisei.errors import CheckpointError
 from keisei.record.run_directory import FORMAT_FILE, RunDirectory
+from keisei.record.run_names import NEWEST
 
 #: The group of tensors that holds the averaged weights, which play better than the last ones.
 AVERAGED_GROUP = "averaged"
+DEFAULT_RUNS = RecordConfig().runs_folder
+
+
+def find_checkpoint(target: str, runs: Path = DEFAULT_RUNS) -> Path:
+    """The folder that ``target`` names: a path, a run in ``runs``, or the run trained last when it is empty."""
+    if target and Path(target).is_dir():
+        return Path(target)
+    return RunDirectory.find(runs, target or NEWEST).path
 
 
 def load_network(path: Path) -> tuple[ActorCritic, Manifest]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 #: The possible scores of one observation, per game.
 VALUES: Array = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
@@ -26,7 +27,10 @@ CATEGORIES = len(VALUES)
 NATS_PER_ELO = float(np.log(10) / 400)
 
 _SOLVER_STEPS = 100
-_SOLVER_TOLERANCE = 1e-13
+_SOLVER_TOLERANCE = 1e-11
+#: How far from 0 to its bound the first guess of a multiplier may go.
+_FIRST_GUESS = 0.9
+_TINY = 1e-300
 
 
 class MeanLikelihood(NamedTuple):
@@ -45,6 +49,22 @@ def category(points_per_game: float) -> int:
 def expected_score(elo: float) -> float:
     """The share of points that a player so much stronger makes on average."""
     return 1 / (1 + 10 ** (-elo / 400))
+
+
+def with_spread(counts: Array) -> Array:
+    """The counts, except where all are alike and neither 0 nor 1: there one is split between its two neighbours.
+
+    A few pairs that all ended 1:1 do not prove that every pair will, and their likelihood would have a kink that no
+    Newton method can sit on.
+    """
+    inner = counts[..., 1:-1]
+    total = counts.sum(axis=-1, keepdims=True)
+    is_alike = (inner == total) & (total > 0)
+    spread = counts.copy()
+    spread[..., 1:-1] -= is_alike
+    spread[..., :-2] += is_alike / 2
+    spread[..., 2:] += is_alike / 2
+    return spread
 
 
 def mean_likelihood(counts: Array, mean: Array) -> MeanLikelihood:
@@ -66,36 +86,37 @@ def mean_likelihood(counts: Array, mean: Array) -> MeanLikelihood:
     return MeanLikelihood(-(counts * np.log(weight)).sum(axis=-1), total * multiplier, total * change)
 
 
-def _multiplier(counts: Array, mean: Array, distance: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _multiplier(counts: Array, mean: Array, distance: Array) -> tuple[Array, Flags]:
     """The root of Σ n d / (1 + λ d), which falls in λ, or the bound beyond which it lies; and whether it is a bound.
 
     Newton's method, kept inside a bracket that every step narrows.
     """
-    low, high = -1 / (1 - mean), 1 / mean
-    lowest, highest = low.copy(), high.copy()
-    root = np.zeros_like(mean)
-    for _ in range(_SOLVER_STEPS):
-        weight = np.where(counts > 0, 1 + root[..., None] * distance, 1.0)
-        share = counts * distance / weight
-        excess = share.sum(axis=-1)
-        steepness = (share * distance / weight).sum(axis=-1)
-        low, high = np.where(excess > 0, root, low), np.where(excess > 0, high, root)
-        step = root + excess / np.where(steepness > 0, steepness, 1.0)
-        following = np.where((step > low) & (step < high), step, (low + high) / 2)
-        moved = np.abs(following - root) > _SOLVER_TOLERANCE * (1 + np.abs(root))
-        root = following
-        if not (moved & (excess != 0)).any():
-            break
+    lowest, highest = -1 / (1 - mean), 1 / mean
     at_low = _is_beyond(counts, distance, lowest, counts[..., -1], sign=-1)
     at_high = _is_beyond(counts, distance, highest, counts[..., 0], sign=1)
-    root = np.where(at_low, lowest, np.where(at_high, highest, root))
-    return root, at_low | at_high
+    is_bound = at_low | at_high
+    bound = np.where(at_low, lowest, highest)
+    low, high = lowest, highest
+    spread = np.maximum((counts * distance**2).sum(axis=-1), _TINY)
+    root = np.clip((counts * distance).sum(axis=-1) / spread, _FIRST_GUESS * low, _FIRST_GUESS * high)
+    is_seen = counts > 0
+    for _ in range(_SOLVER_STEPS):
+        ratio = distance / np.where(is_seen, 1 + root[..., None] * distance, 1.0)
+        excess = (counts * ratio).sum(axis=-1)
+        steepness = (counts * ratio**2).sum(axis=-1)
+        low, high = np.where(excess > 0, root, low), np.where(excess > 0, high, root)
+        step = root + excess / np.maximum(steepness, _TINY)
+        following = np.where((step >= low) & (step <= high), step, (low + high) / 2)
+        change = np.where(is_bound | (excess == 0), 0.0, following - root)
+        root = root + change
+        if not (np.abs(change) > _SOLVER_TOLERANCE * (1 + np.abs(root))).any():
+            break
+    return np.where(is_bound, bound, root), is_bound
 
 
-def _is_beyond(
-    counts: Array, distance: Array, bound: Array, extreme: Array, *, sign: int
-) -> NDArray[np.bool_]:
+def _is_beyond(counts: Array, distance: Array, bound: Array, extreme: Array, *, sign: int) -> Flags:
     """Does the root lie at or beyond this bound? Never where the category that bounds it was seen."""
     weight = np.where(counts > 0, 1 + bound[..., None] * distance, 1.0)
     excess = (counts * distance / np.where(weight > 0, weight, 1.0)).sum(axis=-1)
-    return (extreme == 0) & (sign * excess >= 0) & (counts.sum(axis=-1) > 0)
+    beyond: Flags = (extreme == 0) & (sign * excess >= 0) & (counts.sum(axis=-1) > 0)
+    return beyond

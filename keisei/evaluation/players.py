@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -12,18 +13,33 @@ import torch
 from keisei.core.inference import Inference
 from keisei.core.sampling import draw_actions
 from keisei.errors import ConfigError
-from keisei.shogi import Move, PolicyOutputMapper, ShogiGame
+from keisei.shogi import Move, PolicyOutputMapper, Reason, ShogiGame
+from keisei.shogi.notation.game_record import OutsideReason
 from keisei.shogi.positions import RECORD_BYTES
 from keisei.shogi.search import search_games
 
 
+@dataclass(frozen=True)
+class Closing:
+    """The mover ends the game instead of moving: it gives up, declares a win, or has broken the match's rules.
+
+    Every reason but a declaration is a loss; ``note`` says what happened in words.
+    """
+
+    reason: Reason | OutsideReason
+    note: str = ""
+
+
+Answer: TypeAlias = Move | Closing
+
+
 class Player(Protocol):
-    """Chooses a legal move in each of several running games."""
+    """Chooses a legal move in each of several running games, or closes the game."""
 
     @property
     def name(self) -> str: ...
 
-    def choose(self, games: Sequence[ShogiGame]) -> list[Move]: ...
+    def choose(self, games: Sequence[ShogiGame]) -> Sequence[Answer]: ...
 
 
 class _ByLot:

@@ -40,6 +40,13 @@ class Score:
         half = Z_95 / (1 + z2 / n) * math.sqrt(self.share * (1 - self.share) / n + z2 / (4 * n * n))
         return max(0.0, centre - half), min(1.0, centre + half)
 
+    def __add__(self, other: Score) -> Score:
+        return Score(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+
+    def reversed(self) -> Score:
+        """The same games as the other side sees them."""
+        return Score(self.losses, self.draws, self.wins)
+
     def __str__(self) -> str:
         low, high = self.interval
         games = f"{self.wins} won, {self.draws} drawn, {self.losses} lost"

@@ -232,6 +232,7 @@ class RunConsole:
             ):  # rich answers a broken pipe with SystemExit; the run must not end
                 logger.warning("the console display failed and goes on more simply", exc_info=True)
                 self._painters.pop(0)
+                # What could not draw may not be able to stop either; that was reported with the first failure.
                 with suppress(Exception, SystemExit):
                     painter.stop()
 

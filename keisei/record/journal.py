@@ -23,11 +23,12 @@ from keisei.record.journal_schema import (
     Evaluation,
     Event,
     Game,
+    PlayerRating,
     check_version,
     explained,
 )
 
-__all__ = ["Evaluation", "Event", "Game", "Journal", "JournalReader"]
+__all__ = ["Evaluation", "Event", "Game", "Journal", "JournalReader", "PlayerRating"]
 
 Statement = tuple[str, tuple[Any, ...]]
 
@@ -53,6 +54,11 @@ class Journal:
         except JournalError:
             self._connection.close()
             raise
+
+    @property
+    def last_update(self) -> int:
+        """The newest update that was recorded, 0 where there is none."""
+        return self._last_update
 
     def _prepare(self) -> int:
         if self._connection.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -119,6 +125,24 @@ class Journal:
             )
         )
 
+    def add_rating(self, update: int, rating: PlayerRating) -> None:
+        """Collect one place on the ladder, of the network as it was after ``update``."""
+        elo = None if math.isnan(rating.elo) else float(rating.elo)
+        self._pending.append(
+            (
+                "INSERT INTO ratings VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    int(update),
+                    self._clock(),
+                    rating.player,
+                    elo,
+                    float(rating.low),
+                    float(rating.high),
+                    int(rating.games),
+                ),
+            )
+        )
+
     def add_event(self, update: int, event: Event) -> None:
         """Collect one event."""
         self._pending.append(self._event_row(update, event))
@@ -155,7 +179,8 @@ class Journal:
         """
         with explained(self.path, "rewind"), self._transaction():
             removed = sum(
-                self._delete_after(table, update) for table in ("metric_values", "games", "evaluations")
+                self._delete_after(table, update)
+                for table in ("metric_values", "games", "evaluations", "ratings")
             )
             self._delete_after("updates", update)
             message = f"continued from update {update}; {removed} rows of later updates removed"

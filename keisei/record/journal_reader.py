@@ -15,6 +15,7 @@ from keisei.record.journal_schema import (
     Evaluation,
     Event,
     Game,
+    PlayerRating,
     check_version,
     explained,
     primary_code,
@@ -117,6 +118,15 @@ class JournalReader:
         return [
             Entry(row, update, time, Evaluation(*content))
             for row, update, time, *content in self._tail("evaluations", after_row, last)
+        ]
+
+    def ratings(self, after_row: int = 0, last: int = ALL_ROWS) -> list[Entry[PlayerRating]]:
+        """The ``last`` places on the ladder with a row number above ``after_row``, oldest first."""
+        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'ratings'"):
+            return []  # the journal of an older Keisei
+        return [
+            Entry(row, update, time, PlayerRating(player, math.nan if elo is None else elo, low, high, games))
+            for row, update, time, player, elo, low, high, games in self._tail("ratings", after_row, last)
         ]
 
     def _tail(self, table: str, after_row: int, last: int) -> list[tuple[Any, ...]]:

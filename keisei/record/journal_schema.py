@@ -47,6 +47,11 @@ SCHEMA = (
         wins INTEGER NOT NULL, draws INTEGER NOT NULL, losses INTEGER NOT NULL,
         score REAL NOT NULL, low REAL NOT NULL, high REAL NOT NULL
     )""",
+    # Newer than version 1, but no reason for a version 2: who does not know the table does not miss it.
+    """CREATE TABLE IF NOT EXISTS ratings (
+        id INTEGER PRIMARY KEY, update_number INTEGER NOT NULL, time REAL NOT NULL,
+        player TEXT NOT NULL, elo REAL, low REAL NOT NULL, high REAL NOT NULL, games INTEGER NOT NULL
+    )""",
     f"INSERT INTO schema_version SELECT {SCHEMA_VERSION} WHERE NOT EXISTS (SELECT 1 FROM schema_version)",
 )
 
@@ -89,6 +94,25 @@ class Evaluation:
             raise ValueError(
                 f"a match result needs wins + draws + losses == games and finite scores, got {self!r}"
             )
+
+
+@dataclass(frozen=True)
+class PlayerRating:
+    """A place on the ladder in Elo (random is 0), with its 95 % interval; infinite where results do not bound it.
+
+    ``elo`` is NaN where nothing is known.
+    """
+
+    player: str
+    elo: float
+    low: float
+    high: float
+    games: int
+
+    def __post_init__(self) -> None:
+        """Refuse an interval without its estimate."""
+        if not (self.low <= self.high) or self.elo < self.low or self.elo > self.high:
+            raise ValueError(f"a rating lies between its bounds, got {self!r}")
 
 
 @dataclass(frozen=True)

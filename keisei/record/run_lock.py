@@ -3,6 +3,8 @@
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -58,13 +60,29 @@ def _write_pid(descriptor: int) -> None:
     os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
 
 
-def _wait_for_lock(descriptor: int) -> bool:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def _wait_for_lock(descriptor: int, patience_seconds: float = PATIENCE_SECONDS) -> bool:
+    deadline = time.monotonic() + patience_seconds
     while not _try_lock(descriptor, shared=False):
         if time.monotonic() >= deadline:
             return False
         time.sleep(RETRY_SECONDS)
     return True
+
+
+@contextmanager
+def waiting_lock(path: Path, patience_seconds: float) -> Iterator[bool]:
+    """Hold the lock file ``path`` inside the ``with`` block; False when it was not free in time.
+
+    For files that several processes write in turn. The lock file stays, for the reason given at `RunLock`.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        is_held = _wait_for_lock(descriptor, patience_seconds)
+        yield is_held
+        if is_held:
+            _unlock(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def holder_pid(path: Path) -> int | None:

@@ -29,8 +29,14 @@ log = logging.getLogger(__name__)
 
 
 def installed_callbacks() -> list[Callback]:
-    """The callbacks that installed packages offer."""
-    return [entry.load()() for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)]
+    """The callbacks that installed packages offer; one that cannot be loaded is reported and left out."""
+    callbacks: list[Callback] = []
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            callbacks.append(entry.load()())
+        except Exception as error:  # noqa: BLE001 a foreign package may fail in any way, training goes on
+            log.error("callback %s cannot be loaded (%s: %s)", entry.name, type(error).__name__, error)
+    return callbacks
 
 
 class CallbackRunner:
@@ -49,7 +55,8 @@ class CallbackRunner:
         for callback in self._callbacks:
             try:
                 answer = callback(event)
-            except Exception as error:  # noqa: BLE001 a foreign callback may fail in any way, training goes on
+            # A foreign callback may fail in any way, also by sys.exit(): training goes on.
+            except (Exception, SystemExit) as error:  # noqa: BLE001
                 self._on_error(_name(callback), error)
                 continue
             if inspect.isawaitable(answer):
@@ -68,13 +75,16 @@ class CallbackRunner:
     async def _guarded(self, callback: Callback, answer: Awaitable[None]) -> None:
         try:
             await answer
-        except Exception as error:  # noqa: BLE001 as in `emit`
+        # As in `emit`; what else passes through here would end the event loop for everybody.
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001
             self._on_error(_name(callback), error)
         finally:
             self._waiting.release()
 
     def close(self, timeout_seconds: float = CLOSE_TIMEOUT_SECONDS) -> None:
-        """Lets waiting callbacks finish for a while, then ends the event loop."""
+        """Lets waiting callbacks finish for a while, then ends the event loop. A second call does nothing."""
+        if not self._thread.is_alive():
+            return
         finishing = asyncio.run_coroutine_threadsafe(self._finish(), self._loop)
         try:
             finishing.result(timeout_seconds)

@@ -7,7 +7,7 @@ from keisei.core.ppo_agent import PPOAgent
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.training.collector import Collector, InProcessCollector
 from keisei.training.parallel.parallel_collector import ParallelCollector
-from keisei.training.parallel.parallel_manager import resolve_workers
+from keisei.training.parallel.worker_plan import resolve_workers
 
 
 def make_collector(config: AppConfig, agent: PPOAgent, pool: OpponentPool) -> Collector:

@@ -14,17 +14,21 @@ from keisei.shogi import ShogiGame, ShogiVectorEnv, Starts
 def make_env(config: AppConfig, *, num_games: int, seed: int, num_threads: int) -> ShogiVectorEnv:
     """A vector environment with the rules and starts of a run."""
     env = config.env
-    return ShogiVectorEnv(
-        num_games,
-        seed,
-        num_threads,
-        actions=env.actions,
-        starts=_starts(env.starts),
-        max_plies=env.max_plies,
-        impasse_rule=env.impasse_rule,
-        declare=env.declare,
-        mate_in_one=config.training.mate_in_one,
-    )
+    starts = _starts(env.starts)
+    try:
+        return ShogiVectorEnv(
+            num_games,
+            seed,
+            num_threads,
+            actions=env.actions,
+            starts=starts,
+            max_plies=env.max_plies,
+            impasse_rule=env.impasse_rule,
+            declare=env.declare,
+            mate_in_one=config.training.mate_in_one,
+        )
+    except ValueError as error:
+        raise ConfigError(f"the games cannot be set up: {error}; correct the settings of env") from error
 
 
 def thread_count(config: AppConfig) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from keisei.core.checkpoint import Checkpoint, CheckpointStore
+from keisei.core.checkpoint import Checkpoint, CheckpointStore, refuse_other_architecture
 from keisei.core.ppo_agent import PPOAgent
 from keisei.core.random_states import capture_random_states, restore_random_states
 from keisei.core.state_tensors import flatten_state, restore_state
@@ -71,7 +71,8 @@ class RunState:
         )
 
     def load(self, checkpoint: Checkpoint) -> None:
-        """Goes on from a checkpoint of the same architecture."""
+        """Goes on from a checkpoint of the same architecture; tensors of the same shape are not enough."""
+        refuse_other_architecture(checkpoint.path, checkpoint.manifest.architecture, self._agent.architecture)
         try:
             state = restore_state(dict(checkpoint.tensors[TRAINING_GROUP]), checkpoint.state["training"])
             self._agent.network.load_state_dict(checkpoint.model)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import safetensors.numpy
 import torch
 
@@ -34,6 +36,7 @@ from keisei.training.run_state import RunState
 from keisei.training.training_loop_manager import LoopParts, TrainingLoopManager
 
 REPLAY_BUNDLE = "replay-bundle.safetensors"
+MAX_NUMPY_SEED = 2**32 - 1
 
 log = logging.getLogger(__name__)
 
@@ -83,8 +86,9 @@ class Trainer:
 
     def _train(self, stack: ExitStack, *, resume: bool) -> TrainingReport:
         config, run = self._config, self._run
-        device = choose_device(config.training.device)
+        device = choose_device(config.training.device, config.training.precision)
         _make_deterministic(config.training.deterministic)
+        _seed_process(config.training.seed)
         agent = PPOAgent(config, device)
         pool = OpponentPool(config.training.opponents.pool_size, config.training.seed)
         collector = make_collector(config, agent, pool)
@@ -123,6 +127,7 @@ class Trainer:
         callbacks.emit(TrainingStarted(run.path, metrics.updates, metrics.global_timestep))
         with console, profiled(config.training.profile, run.path, metrics.phase_seconds):
             reason = self._run_loop(loop)
+        seconds = metrics.elapsed_seconds
         scores = loop.evaluate() if config.evaluation.opponents else {}
         return TrainingReport(
             run.path,
@@ -130,11 +135,14 @@ class Trainer:
             metrics.updates,
             metrics.global_timestep,
             metrics.games,
-            metrics.elapsed_seconds,
+            seconds,
             scores,
         )
 
     def _go_on(self, store: CheckpointStore, state: RunState, journal: Journal, metrics: Metrics) -> None:
+        if not store.paths() and not journal.last_update:
+            log.info("the run ended before its first checkpoint: it begins anew")
+            return
         found = store.latest_good()
         for skipped in found.skipped:
             log.warning("skipped a damaged checkpoint: %s", skipped.reason)
@@ -156,6 +164,13 @@ class Trainer:
 def _make_deterministic(deterministic: bool) -> None:
     torch.use_deterministic_algorithms(deterministic, warn_only=True)
     torch.backends.cudnn.benchmark = not deterministic
+
+
+def _seed_process(seed: int) -> None:
+    """Keisei's parts have generators of their own; callbacks and networks of others may use the global ones."""
+    random.seed(seed)
+    np.random.seed(seed & MAX_NUMPY_SEED)
+    torch.manual_seed(seed)
 
 
 def _report_to(journal: Journal, metrics: Metrics) -> Callable[[str, BaseException], None]:

@@ -20,6 +20,7 @@ from keisei.errors import CheckpointError, JournalError
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.evaluation.scores import Score
 from keisei.record.console import ConsoleSnapshot, Health, RunConsole
+from keisei.record.health import judge
 from keisei.record.journal import Evaluation, Event, Game, Journal
 from keisei.record.metrics import GameResult, Interval, Metrics, TimeInterval
 from keisei.shogi import Reason, ShogiGame
@@ -31,7 +32,6 @@ from keisei.training.events import (
     TrainingFinished,
     UpdateFinished,
 )
-from keisei.training.health import judge
 from keisei.training.run_state import GamesState, RunState
 
 #: Points of each curve on the console.
@@ -86,6 +86,9 @@ class TrainingLoopManager:
         """Trains; returns why it ended, in plain words. A checkpoint of the end is on disk then."""
         parts = self._parts
         games = parts.state.games()
+        if not parts.store.paths():
+            # Whenever it is stopped or killed, the run can go on: before its first update has ended, too.
+            self._save(games)
         reason = self._reason_to_end()
         while reason is None:
             summary = self._collect()

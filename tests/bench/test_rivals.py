@@ -9,7 +9,18 @@ from keisei.bench.rivals import RIVALS
 BRIEF = Budget(seconds=0.05, perft_depth=3)
 PERFT_3 = 25_470
 EVERYBODY = (Keisei(), *RIVALS)
-CLAIMS = [(contestant, workload) for contestant in EVERYBODY for workload in contestant.workloads()]
+#: Hundreds of megabytes each: measured where somebody has installed them.
+LARGE = ("pgx (CPU, all cores)", "EnvPool", "open_spiel")
+CLAIMS = [
+    pytest.param(
+        contestant,
+        workload,
+        id=f"{contestant.name}-{workload}",
+        marks=[pytest.mark.optional] if contestant.name in LARGE else [],
+    )
+    for contestant in EVERYBODY
+    for workload in contestant.workloads()
+]
 
 
 def installed(contestant: Contestant) -> Contestant:
@@ -18,9 +29,7 @@ def installed(contestant: Contestant) -> Contestant:
     return contestant
 
 
-@pytest.mark.parametrize(
-    ("contestant", "workload"), CLAIMS, ids=lambda value: getattr(value, "name", str(value))
-)
+@pytest.mark.parametrize(("contestant", "workload"), CLAIMS)
 def test_a_claimed_workload_can_be_measured(contestant: Contestant, workload: Workload) -> None:
     measurement = installed(contestant).workloads()[workload](BRIEF)
     assert measurement.amount > 0

@@ -44,5 +44,5 @@ def test_a_gpu_that_is_not_there_is_refused_with_the_next_step(
 def test_the_number_of_a_gpu_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with_gpus(monkeypatch, 2)
     assert choose_device("cuda:1") == torch.device("cuda:1")
-    with pytest.raises(ConfigError, match="'cuda:2'.*sees 2 GPUs"):
+    with pytest.raises(ConfigError, match=r"'cuda:2'.*sees 2 GPUs"):
         choose_device("cuda:2")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sample_games import FULL_HAND, MIDDLE_GAME, STARTS, random_game
 
 from keisei.shogi import STANDARD_SFEN, Color, ShogiGame
-from keisei.shogi.board_svg import Arrow, board_svg
+from keisei.shogi.board_svg import Arrow, board_svg, hand_box, square_box
 from keisei.shogi.board_text import PIECE_KANJI, sfen_letters
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -180,3 +180,25 @@ def test_size_and_unknown_options() -> None:
 
 def test_notebooks_draw_a_game() -> None:
     assert ElementTree.fromstring(ShogiGame()._repr_svg_()).tag == f"{SVG}svg"
+
+
+def test_boxes_tile_the_board_and_turn_with_it() -> None:
+    boxes = [square_box(square) for square in range(81)]
+    assert len({(box.left, box.top) for box in boxes}) == 81
+    for square, box in enumerate(boxes):
+        assert square_box(80 - square, flipped=True) == box
+        assert 0 < box.left < box.left + box.width < 1
+        assert 0 < box.top < box.top + box.height < 1
+    assert boxes[1].left == pytest.approx(boxes[0].left + boxes[0].width)
+    assert boxes[9].top == pytest.approx(boxes[0].top + boxes[0].height)
+
+
+def test_box_of_a_held_piece_lies_where_the_piece_is_drawn() -> None:
+    hands = ((2, 0, 0, 0, 1, 0, 0), (0, 0, 0, 0, 0, 0, 1))
+    gold, pawn = hand_box(0, 4, hands), hand_box(0, 0, hands)
+    assert gold.left == pawn.left
+    assert pawn.top == pytest.approx(gold.top + gold.height)
+    rook = hand_box(1, 6, hands, flipped=True)
+    assert (rook.left, rook.top) == (gold.left, gold.top)
+    with pytest.raises(ValueError, match="3"):
+        hand_box(0, 3, hands)

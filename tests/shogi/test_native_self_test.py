@@ -50,14 +50,15 @@ def build_self_test(sanitizers: str, build_type: str) -> Path:
     )
 
 
-def build_fuzz_target(build_type: str) -> Path:
+def build_fuzz_target() -> Path:
+    """Optimised: with coverage counters an unoptimised build runs forty inputs a second."""
     compiler = find_tool("clang++", "clang++-14", debian="clang")
     return build(
-        f"fuzz-{build_type.lower()}",
+        "fuzz",
         "fuzz_input",
         "-DKEISEI_FUZZ=ON",
         "-DKEISEI_SANITIZE=address,undefined",
-        f"-DCMAKE_BUILD_TYPE={build_type}",
+        "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
         f"-DCMAKE_CXX_COMPILER={compiler}",
     )
 
@@ -84,9 +85,7 @@ def test_threads_and_damaged_input_leave_the_sanitizers_silent(sanitizers: str, 
 
 
 def test_the_fuzz_target_finds_nothing_in_a_short_run(tmp_path: Path) -> None:
-    output = run(
-        build_fuzz_target("Debug"), f"-runs={FUZZ_INPUTS}", "-seed=1", "-max_len=400", folder=tmp_path
-    )
+    output = run(build_fuzz_target(), f"-runs={FUZZ_INPUTS}", "-seed=1", "-max_len=400", folder=tmp_path)
     assert f"Done {FUZZ_INPUTS} runs" in output
 
 
@@ -99,4 +98,4 @@ def test_millions_of_damaged_inputs_leave_the_sanitizers_silent(tmp_path: Path) 
 @pytest.mark.soak
 def test_the_fuzz_target_finds_nothing_in_a_long_run(tmp_path: Path) -> None:
     seconds = f"-max_total_time={SOAK_FUZZ_SECONDS}"
-    assert "Done " in run(build_fuzz_target("RelWithDebInfo"), seconds, "-max_len=600", folder=tmp_path)
+    assert "Done " in run(build_fuzz_target(), seconds, "-max_len=600", folder=tmp_path)

@@ -99,31 +99,30 @@ class ChannelWatch:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
+        self._events: dict[Channel, int] = {}
 
     def add(self, channel: Channel) -> None:
-        self._selector.register(channel, selectors.EVENT_READ)
+        self._events[channel] = selectors.EVENT_READ
+        self._selector.register(channel, selectors.EVENT_READ, channel)
 
     def remove(self, channel: Channel) -> None:
+        del self._events[channel]
         self._selector.unregister(channel)
 
     def wait(self, timeout_seconds: float) -> list[Channel]:
         """The channels with something to read; possibly none, also before the timeout."""
-        for key in tuple(self._selector.get_map().values()):
-            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if _channel(key).unsent else 0)
-            if wanted != key.events:
-                self._selector.modify(key.fileobj, wanted)
+        for channel, events in self._events.items():
+            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.unsent else 0)
+            if wanted != events:
+                self._events[channel] = wanted
+                self._selector.modify(channel, wanted, channel)
         ready = []
         for key, events in self._selector.select(timeout_seconds):
             if events & selectors.EVENT_WRITE:
-                _channel(key).flush()
+                key.data.flush()
             if events & selectors.EVENT_READ:
-                ready.append(_channel(key))
+                ready.append(key.data)
         return ready
 
     def close(self) -> None:
         self._selector.close()
-
-
-def _channel(key: selectors.SelectorKey) -> Channel:
-    channel: Channel = key.fileobj  # type: ignore[assignment]  # the object that `add` was given
-    return channel

@@ -7,6 +7,7 @@ without a credit a worker waits: back-pressure is built in. No lock is shared, s
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,7 +63,13 @@ class WorkerEnd(Protocol):
         """The messages that are there, waiting for the first; TrainerGoneError when no more can come."""
         ...
 
-    def send(self, message: FromWorker) -> None: ...
+    def send(self, message: FromWorker) -> None:
+        """Hands a message over without waiting; one that is larger than the link goes on with the next `receive`."""
+        ...
+
+    def flush(self, timeout_seconds: float) -> None:
+        """Waits until all messages have left."""
+        ...
 
 
 class SlotWorkerEnd:
@@ -72,6 +79,7 @@ class SlotWorkerEnd:
         self._channel = channel
         self._region = region
         self._shape = shape
+        self._rows: dict[int, RolloutRows] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SlotWorkerEnd, (self._channel, self._region, self._shape)
@@ -87,20 +95,26 @@ class SlotWorkerEnd:
         return watch
 
     def rows(self, slot: int) -> RolloutRows:
-        return self._shape.rows_in(self._region, slot)
+        if slot not in self._rows:
+            self._rows[slot] = self._shape.rows_in(self._region, slot)
+        return self._rows[slot]
 
     def receive(self, timeout_seconds: float) -> list[ToWorker]:
         self._channel.flush()
-        messages: list[ToWorker] = self._channel.receive()
-        if not messages and timeout_seconds > 0 and not self._channel.ended:
+        if timeout_seconds > 0 and not self._channel.ended:
             self._watch.wait(timeout_seconds)
-            messages = self._channel.receive()
+        messages: list[ToWorker] = self._channel.receive()
         if not messages and self._channel.ended:
             raise TrainerGoneError
         return messages
 
     def send(self, message: FromWorker) -> None:
         self._channel.send(message)
+
+    def flush(self, timeout_seconds: float) -> None:
+        deadline = time.monotonic() + timeout_seconds
+        while self._channel.unsent and (left := deadline - time.monotonic()) > 0:
+            self._watch.wait(left)
 
 
 @dataclass(frozen=True)
@@ -119,8 +133,9 @@ Received = ReceivedSlot | SavedState | Failure
 class _Line:
     """The trainer's end to one worker: its memory for good, and a channel for each of its lives."""
 
-    def __init__(self, region: SharedRegion, slots: int) -> None:
+    def __init__(self, region: SharedRegion, shape: SlotShape, slots: int) -> None:
         self.region = region
+        self.rows = [shape.rows_in(region, slot) for slot in range(slots)]
         self.status = StatusBoard(region.buffer)
         self.generation = 0
         self.channel: Channel | None = None
@@ -145,6 +160,7 @@ class _Line:
 
     def close(self) -> None:
         self.forget_worker_channel()
+        self.rows.clear()
         del self.status
         self.region.close()
 
@@ -167,7 +183,7 @@ class WorkerCommunicator:
     def open(self, worker: int) -> None:
         """Makes the memory of a new worker."""
         region = new_region(SLOTS_START + self._slots * self._shape.nbytes, anonymous=self._anonymous)
-        self._lines[worker] = _Line(region, self._slots)
+        self._lines[worker] = _Line(region, self._shape, self._slots)
 
     def connect(self, worker: int) -> SlotWorkerEnd:
         """Begins a life of a worker, its first or the next; returns the end to give to its process."""
@@ -275,9 +291,7 @@ class WorkerCommunicator:
         line.lent.discard(message.slot)
         line.received += 1
         self.rows_received += self._shape.rows
-        return ReceivedSlot(
-            worker, line.generation, message, self._shape.rows_in(line.region, message.slot)
-        )
+        return ReceivedSlot(worker, line.generation, message, line.rows[message.slot])
 
     def release(self, received: ReceivedSlot) -> None:
         """The trainer has what it wants of a slot: it may be filled again."""

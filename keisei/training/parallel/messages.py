@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from keisei.core.rollout import RolloutSummary
@@ -20,8 +20,7 @@ class Command(Enum):
     SAVE_STATE = "save_state"
 
 
-@dataclass(frozen=True)
-class Credit:
+class Credit(NamedTuple):
     """The worker may fill a slot, with weights of at least this version."""
 
     slot: int
@@ -35,8 +34,7 @@ class LoadState:
     state: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class SlotFilled:
+class SlotFilled(NamedTuple):
     """A slot is full and whole. `sequence` counts the slots of one life of a worker, from 1."""
 
     slot: int

@@ -49,9 +49,9 @@ class ModelSynchronizer:
         # Word 0 counts publications; its lowest bit says where the newest lies. Then a version for each buffer.
         self._words: NDArray[np.int64] = np.frombuffer(region.buffer, np.int64, 1 + BUFFERS)
         self._buffers = [
-            layout.tensors(region.buffer[HEADER_BYTES + i * layout.nbytes :][: layout.nbytes])
-            for i in range(BUFFERS)
+            region.buffer[HEADER_BYTES + i * layout.nbytes :][: layout.nbytes] for i in range(BUFFERS)
         ]
+        self._tensors = [layout.tensors(buffer) for buffer in self._buffers]
         self.syncs = 0
         self.sync_seconds = 0.0
 
@@ -69,13 +69,9 @@ class ModelSynchronizer:
             raise WorkerFailedError(
                 f"weights of version {version!r} cannot follow version {self.version!r}; versions only grow"
             )
-        self._layout.check(weights)
         began = time.perf_counter()
         publication = int(self._words[0]) + 1
-        target = self._buffers[publication % BUFFERS]
-        with torch.no_grad():
-            for name, tensor in weights.items():
-                target[name].copy_(tensor)
+        self._layout.write(weights, self._buffers[publication % BUFFERS])
         self._words[1 + publication % BUFFERS] = version
         _fence()
         self._words[0] = publication
@@ -90,7 +86,7 @@ class ModelSynchronizer:
             if version <= newer_than:
                 return None
             with torch.no_grad():
-                for name, tensor in self._buffers[publication % BUFFERS].items():
+                for name, tensor in self._tensors[publication % BUFFERS].items():
                     into[name].copy_(tensor)
             _fence()
             # The buffer is written again only after another publication: without one, the copy is whole.
@@ -99,6 +95,7 @@ class ModelSynchronizer:
 
     def close(self) -> None:
         """Lets go of the memory."""
+        self._tensors.clear()
         self._buffers.clear()
         del self._words
         self._region.close()

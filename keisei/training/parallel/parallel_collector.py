@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from keisei.config_schema import AppConfig
@@ -12,10 +12,10 @@ from keisei.core.ppo_agent import PPOAgent
 from keisei.core.rollout import RolloutSummary
 from keisei.errors import WorkerFailedError
 from keisei.evaluation.opponent_pool import OpponentPool
-from keisei.record.metrics import Interval
 from keisei.shogi import ShogiGame
 from keisei.training.collector import Collector, InProcessCollector
 from keisei.training.parallel.parallel_manager import ExperienceBatch, ParallelManager
+from keisei.training.parallel.worker_plan import WorkerPlan
 
 #: How long the collector waits before it lets the loop breathe (console, Ctrl-C).
 BREATH_SECONDS = 0.1
@@ -30,11 +30,13 @@ class ParallelCollector:
         self._config = config
         self._agent = agent
         self._pool = pool
-        self._manager: ParallelManager | None = ParallelManager(config)
-        self._manager.start_workers()
-        self._fallback: Collector | None = None
-        self._reset_due = Interval(config.parallel.worker_reset_interval)
         self._watched = ShogiGame()
+        self._fallback: Collector | None = None
+        self._manager: ParallelManager | None = ParallelManager(config)
+        try:
+            self._manager.start_workers()
+        except WorkerFailedError as error:
+            self._give_up(self._manager, error)
 
     def collect(
         self, buffer: ExperienceBuffer, *, version: int, should_stop: Callable[[], bool]
@@ -43,8 +45,7 @@ class ParallelCollector:
             try:
                 return self._collect_from_workers(self._manager, buffer, version, should_stop)
             except WorkerFailedError as error:
-                log.error("%s; training goes on without workers", error)
-                self._give_up(self._manager)
+                self._give_up(self._manager, error)
                 buffer.clear()
         return self._in_process().collect(buffer, version=version, should_stop=should_stop)
 
@@ -56,18 +57,20 @@ class ParallelCollector:
         should_stop: Callable[[], bool],
     ) -> RolloutSummary:
         self._publish(manager, version)
-        batches: list[ExperienceBatch] = []
-        while True:
-            batches += manager.collect_experiences(BREATH_SECONDS)
-            if manager.update_complete:
-                break
+        batches = manager.collect_experiences(BREATH_SECONDS)
+        while not manager.update_complete:
             if should_stop():
                 return RolloutSummary(stopped=True)
+            batches += manager.collect_experiences(BREATH_SECONDS)
         # The order of arrival is chance; the order of the buffer is not.
         batches.sort(key=lambda batch: (batch.worker, batch.generation, batch.sequence))
-        total = RolloutSummary()
         for batch in batches:
             buffer.add_batch(batch.rows)
+        return self._summary_of(batches)
+
+    def _summary_of(self, batches: Sequence[ExperienceBatch]) -> RolloutSummary:
+        total = RolloutSummary()
+        for batch in batches:
             total.plies += batch.summary.plies
             total.finished += batch.summary.finished
             total.kept += batch.summary.kept
@@ -77,15 +80,18 @@ class ParallelCollector:
         return total
 
     def _publish(self, manager: ParallelManager, version: int) -> None:
-        interval = self._config.parallel.model_sync_interval
-        if manager.version == 0 or version - manager.version >= interval:
+        parallel = self._config.parallel
+        if manager.version == 0 or version - manager.version >= parallel.model_sync_interval:
             snapshot = self._pool.draw()
             opponent = None if snapshot is None else snapshot.weights
             manager.sync_model_to_workers(self._agent.network.state_dict(), version, opponent)
-        if self._reset_due.due(version):
+        updates = version - 1
+        if parallel.worker_reset_interval and updates and updates % parallel.worker_reset_interval == 0:
             manager.reset_workers()
 
-    def _give_up(self, manager: ParallelManager) -> None:
+    def _give_up(self, manager: ParallelManager, error: WorkerFailedError) -> None:
+        """Ends all workers. There is no way back: a run that has lost its workers does not try them again."""
+        log.error("%s; training goes on without workers", error)
         manager.stop_workers()
         self._manager = None
 
@@ -97,36 +103,50 @@ class ParallelCollector:
     def watched_game(self) -> ShogiGame:
         return self._watched if self._fallback is None else self._fallback.watched_game()
 
-    def status(self) -> dict[str, Any]:
-        """The workers' figures for the journal; empty once there are none."""
+    def status(self) -> dict[str, float]:
+        """The workers' figures for the journal."""
         if self._manager is None:
-            return {}
+            return {"workers": 0.0}
         status = self._manager.get_status()
-        workers = status["workers"].values()
+        workers = list(status["workers"].values())
+        queue = status["queue_info"]
         return {
             "workers": float(status["active_workers"]),
-            "worker_utilisation": sum(w["utilisation"] for w in workers) / max(1, len(workers)),
+            "worker_utilisation": sum(worker["utilisation"] for worker in workers) / len(workers),
+            "worker_plies_per_second": sum(worker["plies_per_second"] for worker in workers),
+            "worker_memory_mib": sum(worker["memory_bytes"] for worker in workers) / 2**20,
             "worker_restarts": float(status["restarts"]),
-            "slots_filled": float(status["queue_info"]["filled"]),
+            "slots_waiting": float(queue["filled"] + queue["arrived"]),
             "rows_refused": float(status["rows_refused"]),
             "rows_lost": float(status["rows_lost"]),
+            "syncs": float(status["syncs"]),
             "sync_seconds": status["sync_seconds"] / max(1, status["syncs"]),
         }
 
     def state(self) -> dict[str, Any]:
-        if self._manager is None:
-            return self._in_process().state()
-        return {str(worker): state for worker, state in self._manager.save_states().items()}
+        if self._manager is not None:
+            try:
+                return {str(worker): state for worker, state in self._manager.save_states().items()}
+            except WorkerFailedError as error:
+                self._give_up(self._manager, error)
+        return self._in_process().state()
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        if self._manager is None or len(state) != self._manager.num_workers:
+        if self._manager is None:
+            self._in_process().load_state(state)
+        elif self._fits(self._manager.plan, state):
+            self._manager.load_states({int(worker): games for worker, games in state.items()})
+        else:
             log.warning(
-                "the checkpoint holds the games of %d players, this run has %s: new games begin",
+                "the games of the checkpoint were shared out to %d players in another way: new games begin",
                 len(state),
-                "one" if self._manager is None else self._manager.num_workers,
             )
-            return
-        self._manager.load_states({int(worker): games for worker, games in state.items()})
+
+    @staticmethod
+    def _fits(plan: WorkerPlan, state: Mapping[str, Any]) -> bool:
+        """Whether saved games are those of these workers. A worker that had none may be missing."""
+        sizes = {len(games["games"]["game"]) for games in state.values()}
+        return sizes <= {plan.shape.games} and set(state) <= {str(worker) for worker in range(plan.workers)}
 
     def close(self) -> None:
         if self._manager is not None:

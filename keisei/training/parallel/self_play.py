@@ -49,9 +49,10 @@ class SelfPlay:
         self._rollout = self._new_rollout(job.seed, job.first_game)
         self._credits: deque[Credit] = deque()
         self._paused = False
-        self._new_games: Command | LoadState | None = None  # the order to throw the present games away
+        self._fresh_games: deque[LoadState | None] = deque()  # orders to throw the present games away
         self._sequence = 0
         self._plies_in_slot = 0
+        self._ply_began: int | None = None  # on the clock of `time.monotonic_ns`
 
     def _inference(self) -> Inference:
         config = self._job.config
@@ -114,7 +115,7 @@ class SelfPlay:
 
     def _play(self, rows: RolloutRows) -> RolloutSummary:
         self._plies_in_slot = 0
-        self._ply_began: int | None = None
+        self._ply_began = None
         summary = self._rollout.play(
             rows,
             self._learner,
@@ -130,12 +131,12 @@ class SelfPlay:
         """Obeys orders before a ply; True when the rows begun must be thrown away."""
         self._count_ply()
         self._listen(0)
-        while self._paused:
+        while self._paused and not self._fresh_games:
             self._status.enter(WorkerState.PAUSED)
             self._listen(IDLE_SECONDS)
         self._status.enter(WorkerState.PLAYING)
         self._ply_began = time.monotonic_ns()
-        return self._new_games is not None
+        return bool(self._fresh_games)
 
     def _count_ply(self) -> None:
         """Counts the ply that was begun last, if there is one."""
@@ -164,21 +165,28 @@ class SelfPlay:
                 raise _StopRequested
             case Command.SAVE_STATE:
                 self._end.send(SavedState(self._state()))
-            case Command.RESET | LoadState():
-                self._new_games = message
+            case Command.RESET:
+                self._fresh_games.append(None)
+            case LoadState():
+                self._fresh_games.append(message)
 
     def _begin_anew_if_told(self) -> None:
-        match self._new_games:
-            case LoadState(state):
-                games = {name: np.asarray(array) for name, array in state["games"].items()}
-                self._rollout.load_state_arrays(games)
-                restore_random_states(state["random"], self._rollout.generators())
-            case Command.RESET:
-                next_game = int(self._rollout.state_arrays()["next_game"][0])
-                # Other games than the ones thrown away: numbers never come again, so neither do these seeds.
-                seed = np.random.SeedSequence([self._job.seed, next_game]).generate_state(1, np.uint64)[0]
-                self._rollout = self._new_rollout(int(seed >> 1), next_game)
-        self._new_games = None
+        while self._fresh_games:
+            loaded = self._fresh_games.popleft()
+            if loaded is None:
+                self._reset()
+            else:
+                self._load(loaded.state)
+
+    def _reset(self) -> None:
+        next_game = int(self._rollout.state_arrays()["next_game"][0])
+        # Other games than those thrown away: their numbers never come again, so neither do these seeds.
+        seed = np.random.SeedSequence([self._job.seed, next_game]).generate_state(1, np.uint64)[0]
+        self._rollout = self._new_rollout(int(seed >> 1), next_game)
+
+    def _load(self, state: dict[str, Any]) -> None:
+        self._rollout.load_state_arrays({name: np.asarray(array) for name, array in state["games"].items()})
+        restore_random_states(state["random"], self._rollout.generators())
 
     def _state(self) -> dict[str, Any]:
         return {

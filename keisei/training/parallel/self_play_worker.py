@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from keisei.config_schema import AppConfig
     from keisei.training.parallel.model_sync import WeightsReader
 
-EXIT_FAILED = 1
+EXIT_STOPPED, EXIT_FAILED, EXIT_TRAINER_GONE = 0, 1, 2
+LAST_WORDS_SECONDS = 5.0
 #: From <sys/prctl.h>.
 PR_SET_PDEATHSIG = 1
 
@@ -63,19 +64,29 @@ class SelfPlayWorker(SpawnProcess):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if self._may_die_with_starter:
             die_with_parent()
+        exit_code = self._play_and_tell()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # The shared memory is in use to the last. Taking the interpreter apart around it costs time and complaints.
+        os._exit(exit_code)
+
+    def _play_and_tell(self) -> int:
+        """Plays to the end; an error goes to the trainer. Returns the exit code."""
         try:
             self._play()
         except TrainerGoneError:
-            return
-        except BaseException as error:
-            # The process boundary: whatever it was, the trainer must hear of it.
+            return EXIT_TRAINER_GONE
+        except BaseException as error:  # noqa: BLE001 the process boundary: whatever it was, the trainer must hear it
             self._end.send(Failure(f"{type(error).__name__}: {error}", traceback.format_exc()))
-            raise SystemExit(EXIT_FAILED) from None
+            self._end.flush(LAST_WORDS_SECONDS)
+            return EXIT_FAILED
+        return EXIT_STOPPED
 
     def _play(self) -> None:
-        job, learner_weights, opponent_weights = pickle.loads(self._parts)
+        self._parts = pickle.loads(self._parts)
         from keisei.training.parallel.self_play import SelfPlay
 
+        job, learner_weights, opponent_weights = self._parts
         SelfPlay(job, self._end, learner_weights, opponent_weights).serve()
 
 
@@ -89,4 +100,4 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is not None and os.getppid() != parent.pid:
-        os._exit(EXIT_FAILED)  # it ended before the kernel was asked
+        os._exit(EXIT_TRAINER_GONE)  # it ended before the kernel was asked

@@ -16,10 +16,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+import psutil
+
 from keisei.errors import ConfigError
 
 #: Where Linux keeps named segments. A write beyond its size ends the process, so there must be room beforehand.
 NAMED_SEGMENTS = Path("/dev/shm")
+#: Limit and use of a container (cgroup v2), of which the figures of the whole machine know nothing.
+CONTAINER_LIMIT, CONTAINER_USE = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 
 
 class SharedRegion(Protocol):
@@ -39,6 +43,9 @@ def new_region(nbytes: int, *, anonymous: bool | None = None) -> SharedRegion:
     elif anonymous and not has_memfd():
         raise ConfigError("parallel.shared_memory is 'memfd', which only Linux has; use 'auto' or 'named'")
     try:
+        # Asked beforehand, because the kernel would look for pages until it ends some process for lack of them.
+        if nbytes > (free := available_memory_bytes()):
+            raise OSError(None, f"{free:,} bytes of memory are free")
         return AnonymousRegion.create(nbytes) if anonymous else NamedRegion.create(nbytes)
     except OSError as error:
         raise ConfigError(
@@ -49,6 +56,14 @@ def new_region(nbytes: int, *, anonymous: bool | None = None) -> SharedRegion:
 
 def has_memfd() -> bool:
     return hasattr(os, "memfd_create") and hasattr(os, "posix_fallocate")
+
+
+def available_memory_bytes() -> int:
+    """What processes of this machine, or of this container, can still have."""
+    free = int(psutil.virtual_memory().available)
+    if not CONTAINER_LIMIT.exists() or (limit := CONTAINER_LIMIT.read_text().strip()) == "max":
+        return free
+    return min(free, int(limit) - int(CONTAINER_USE.read_text()))
 
 
 class _ContextManager:
@@ -76,7 +91,7 @@ class AnonymousRegion(_ContextManager):
     def create(cls, nbytes: int) -> Self:
         descriptor = os.memfd_create("keisei", os.MFD_CLOEXEC)
         try:
-            # Reserves the pages, so that a lack of memory shows here and not as a signal at the first write.
+            # Reserves the pages: a lack of memory must not show as a signal at the first write.
             os.posix_fallocate(descriptor, 0, nbytes)
             return cls(descriptor, nbytes)
         except BaseException:
@@ -101,7 +116,8 @@ class NamedRegion(_ContextManager):
         self._segment = segment
         self._owner = owner
         self._nbytes = nbytes
-        self.buffer = memoryview(segment.buf)[:nbytes]
+        # Larger than asked for where the system counts in pages; its type allows for a closed one.
+        self.buffer = memoryview(segment.buf or b"")[:nbytes]
 
     @classmethod
     def create(cls, nbytes: int) -> Self:

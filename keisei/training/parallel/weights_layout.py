@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,13 +43,24 @@ class WeightsLayout:
         """Refuses weights of another network."""
         if weights.keys() != self.shapes.keys():
             odd = sorted(weights.keys() ^ self.shapes.keys())
-            raise WorkerFailedError(f"these weights are of another network: only one of the two has {odd[0]!r}")
+            raise WorkerFailedError(
+                f"these weights are of another network: only one of the two has {odd[0]!r}"
+            )
         for name, tensor in weights.items():
             if tensor.shape != self.shapes[name] or tensor.dtype != self.dtypes[name]:
                 raise WorkerFailedError(
                     f"expected the weights {name!r} as {self.dtypes[name]} {tuple(self.shapes[name])}, "
                     f"got {tensor.dtype} {tuple(tensor.shape)}; publish the network that the workers were given"
                 )
+
+    def write(self, weights: Mapping[str, Tensor], buffer: memoryview) -> None:
+        """Copies weights into a buffer, from whatever device they are on."""
+        self.check(weights)
+        target = np.frombuffer(buffer, np.uint8)
+        for name, tensor in weights.items():
+            # Through numpy: torch copies with threads, which on a busy machine wait for each other for milliseconds.
+            content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+            target[self.offsets[name] : self.offsets[name] + len(content)] = content
 
     def tensors(self, buffer: memoryview) -> dict[str, Tensor]:
         """The tensors that lie in a buffer, in place."""

@@ -25,13 +25,11 @@ PLAIN, COMPRESSED = b"P", b"C"
 
 def pack_weights(weights: Mapping[str, Tensor], layout: WeightsLayout, *, compress: bool = True) -> bytes:
     """The weights as one stream; smaller than the weights, or at most a byte larger."""
-    layout.check(weights)
     plain = bytearray(layout.nbytes)
-    for name, tensor in layout.tensors(memoryview(plain)).items():
-        tensor.copy_(weights[name])
+    layout.write(weights, memoryview(plain))
     if compress:
         by_position = np.frombuffer(plain, np.uint8).reshape(-1, BYTES_PER_NUMBER).T
-        packed = zlib.compress(np.ascontiguousarray(by_position), COMPRESSION_LEVEL)
+        packed = zlib.compress(by_position.tobytes(), COMPRESSION_LEVEL)
         if len(packed) < len(plain):
             return COMPRESSED + packed
     return PLAIN + plain
@@ -54,5 +52,5 @@ def unpack_weights(stream: bytes, layout: WeightsLayout) -> dict[str, Tensor]:
         )
     if kind == COMPRESSED:
         by_position = np.frombuffer(content, np.uint8).reshape(BYTES_PER_NUMBER, -1)
-        content = np.ascontiguousarray(by_position.T).tobytes()
+        content = by_position.T.tobytes()
     return layout.tensors(memoryview(bytearray(content)))

@@ -5,27 +5,42 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable
+from typing import NamedTuple
+
+import psutil
 
 from keisei.training.parallel.worker_status import StatusBoard, WorkerState
 
-#: A worker that dies again before it delivered anything waits this long, doubled each time.
+#: Restarts of a worker that dies again before it delivered anything are this far apart, doubled each time.
 FIRST_DELAY_SECONDS = 0.2
-LONGEST_DELAY_SECONDS = 10.0
+MOST_DOUBLINGS = 6
+
+
+class _Progress(NamedTuple):
+    """The computing time of a process, and when it was first seen to be so much."""
+
+    pid: int
+    cpu_seconds: float
+    since: float
+
+
+def cpu_seconds(pid: int) -> float:
+    """Computing time that a process has used; 0 when it is gone."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
 
 
 class Watchman:
     """Tells a hung worker from a trainer that was away itself: learning, or stopped with Ctrl-Z like its workers."""
 
-    def __init__(
-        self,
-        patience_seconds: float,
-        start_patience_seconds: float,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, patience_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.patience_seconds = patience_seconds
-        self._start_patience_seconds = start_patience_seconds
         self._clock = clock
         self._last_look = self._watching_since = clock()
+        self._starts: dict[int, _Progress] = {}
 
     def look(self) -> None:
         """Called again and again while the trainer waits for rows."""
@@ -34,11 +49,18 @@ class Watchman:
             self._watching_since = now
         self._last_look = now
 
-    def is_hung(self, status: StatusBoard) -> bool:
-        """Whether a worker has been silent for too long; one that starts gives no signs, and gets more time."""
+    def is_hung(self, worker: int, pid: int, status: StatusBoard) -> bool:
+        """Whether a worker has been silent for too long."""
         starting = status.state is WorkerState.STARTING
-        patience = self._start_patience_seconds if starting else self.patience_seconds
-        return min(status.heartbeat_age_seconds, self._last_look - self._watching_since) > patience
+        silence = self._start_silence(worker, pid) if starting else status.heartbeat_age_seconds
+        return min(silence, self._last_look - self._watching_since) > self.patience_seconds
+
+    def _start_silence(self, worker: int, pid: int) -> float:
+        """A worker cannot give signs while it imports PyTorch, however long that takes: that it computes must do."""
+        last, used = self._starts.get(worker), cpu_seconds(pid)
+        if last is None or last.pid != pid or last.cpu_seconds < used:
+            last = self._starts[worker] = _Progress(pid, used, self._last_look)
+        return self._last_look - last.since
 
 
 class RestartBudget:
@@ -75,7 +97,7 @@ class RestartBudget:
         if now < self._not_before[worker]:
             return self._not_before[worker] - now
         times.append(now)
-        delay = min(FIRST_DELAY_SECONDS * 2 ** self._fruitless[worker], LONGEST_DELAY_SECONDS)
-        self._not_before[worker] = now + delay
+        doublings = min(self._fruitless[worker], MOST_DOUBLINGS)
+        self._not_before[worker] = now + FIRST_DELAY_SECONDS * 2**doublings
         self._fruitless[worker] += 1
         return 0.0

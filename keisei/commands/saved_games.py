@@ -1,0 +1,47 @@
+"""Games of a match as record files, written as they end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from keisei.durable_files import next_step_after
+from keisei.errors import RecordError
+from keisei.shogi import Color, GameRecord, write_record
+from keisei.shogi.notation.game_record import RecordResult
+
+if TYPE_CHECKING:
+    from keisei.evaluation.arena import MatchResult, PlayedGame
+
+
+class GameSaver:
+    """Writes the games of a match to a folder: 0001-black.kif is the first player's game with Black of pair 1."""
+
+    def __init__(self, folder: Path, suffix: str, match: MatchResult) -> None:
+        self._folder = folder
+        self._suffix = suffix
+        self._names = (match.first, match.second)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def save(self, games: Sequence[PlayedGame]) -> None:
+        for game in games:
+            path = self._folder / f"{game.pair + 1:04d}-{game.first_color.name.lower()}.{self._suffix}"
+            try:
+                path.write_text(write_record(self._record(game), self._suffix), encoding="utf-8")
+            except OSError as error:
+                raise self._failure(error) from error
+
+    def _record(self, game: PlayedGame) -> GameRecord:
+        first, second = self._names
+        black, white = (first, second) if game.first_color is Color.BLACK else (second, first)
+        result = RecordResult(game.winner, game.reason)
+        return GameRecord(game.game.start_sfen, tuple(game.game.moves), black, white, result)
+
+    def _failure(self, error: OSError) -> RecordError:
+        return RecordError(
+            f"cannot save games in {self._folder!s}: {error.strerror}; {next_step_after(error)}"
+        )

@@ -1,0 +1,268 @@
+"""A USI engine in a process of its own: started, asked, and ended, whatever it does.
+
+Nothing that an engine prints is believed before it is checked, and nothing it does can hold up or end this process:
+its standard error goes nowhere, long lines are cut, chatter is thrown away, and every wait has an end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import IO
+
+from keisei.errors import UsiEngineError, UsiEngineSilentError
+from keisei.shogi import STANDARD_SFEN, ShogiGame
+
+#: Engines load their networks and tables before `usiok` or `readyok`.
+START_SECONDS = 20.0
+QUIT_SECONDS = 2.0
+#: A line that is longer is cut; one move list of a long game is far shorter.
+MAX_LINE_BYTES = 1 << 16
+#: Answers that wait to be read; more than any engine has to say at once.
+MAX_WAITING_LINES = 10_000
+#: The last lines an engine printed, for error messages.
+REMEMBERED_LINES = 3
+SHOWN_CHARACTERS = 80
+#: Debian installs engines where root's PATH does not look.
+EXTRA_PATH = "/usr/games"
+ANSWERS = ("usiok", "readyok", "bestmove", "option")
+#: Every engine has these, declared or not.
+IMPLIED_OPTIONS = {
+    "usi_hash": "type spin default 16 min 1 max 1048576",
+    "usi_ponder": "type check default false",
+}
+
+
+@dataclass(frozen=True)
+class EngineOption:
+    """An option as the engine declared it; the words after its name."""
+
+    name: str
+    declaration: str
+
+    def refusal(self, value: str) -> str | None:
+        """Why a value does not fit, None if it does. Fairy-Stockfish ends itself on a value that is no number."""
+        words = self.declaration.split()
+        kind = words[words.index("type") + 1] if "type" in words[:-1] else ""
+        if kind == "spin":
+            low, high = (_number_after(word, words) for word in ("min", "max"))
+            if not value.lstrip("-").isdecimal():
+                return "a whole number is expected"
+            if (low is not None and int(value) < low) or (high is not None and int(value) > high):
+                return f"a number from {low} to {high} is expected"
+        if kind == "check" and value not in ("true", "false"):
+            return "true or false is expected"
+        choices = [after for word, after in pairwise(words) if word == "var"]
+        if kind == "combo" and value not in choices:
+            return f"one of {choices} is expected"
+        return None
+
+
+class UsiProcess:
+    """One running engine, ready to be asked. Every method raises UsiEngineError when it is of no more use."""
+
+    def __init__(self, command: str, options: Mapping[str, str]) -> None:
+        self._command = command
+        self._declared: dict[str, EngineOption] = {}
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._last_lines: deque[str] = deque(maxlen=REMEMBERED_LINES)
+        self._process = self._start()
+        self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
+        self._reader.start()
+        try:
+            self._shake_hands(options)
+        except UsiEngineError:
+            self.kill()
+            raise
+
+    def best_move(self, game: ShogiGame, go: str, timeout_seconds: float) -> str:
+        """What the engine answers to ``go`` in the game's position: a move, ``resign`` or ``win``, not checked.
+
+        Raises UsiEngineSilentError when the answer does not come in time.
+        """
+        while not self._lines.empty():  # an answer that nobody asked for must not become the next one
+            self._note(self._lines.get())
+        self._tell(position_command(game), go)
+        words = self._await("bestmove", timeout_seconds).split()
+        return words[1] if len(words) > 1 else ""
+
+    def close(self) -> None:
+        """Asks the engine to end and ends it."""
+        with contextlib.suppress(UsiEngineError):
+            self._tell("quit")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(QUIT_SECONDS)
+        self.kill()
+
+    def kill(self) -> None:
+        """Ends the engine at once, with whatever processes it has started."""
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._reader.join(QUIT_SECONDS)
+        for pipe in (self._process.stdin, self._process.stdout):
+            # What could not be written any more is flushed by close, which then fails.
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    # ---- the conversation
+
+    def _shake_hands(self, options: Mapping[str, str]) -> None:
+        self._tell("usi")
+        deadline = time.monotonic() + START_SECONDS
+        while (line := self._next_line("usiok", deadline)).split()[0] != "usiok":
+            self._learn_option(line)
+        for name, value in options.items():
+            self._tell(self._option_command(name, value))
+        self._tell("isready")
+        self._await("readyok", START_SECONDS)
+        # Once only: games take turns on this process, and each position is sent whole.
+        self._tell("usinewgame")
+
+    def _learn_option(self, line: str) -> None:
+        """Takes in ``option name N type T …``; names may have blanks in them."""
+        name, found, declaration = line.removeprefix("option name ").partition(" type ")
+        if found:
+            self._declared[_option_key(name)] = EngineOption(name, f"type {declaration}")
+
+    def _option_command(self, name: str, value: str) -> str:
+        key = _option_key(name)
+        if key in self._declared:
+            option = self._declared[key]
+        elif key in IMPLIED_OPTIONS:
+            option = EngineOption(name, IMPLIED_OPTIONS[key])
+        else:
+            known = sorted(known.name for known in self._declared.values())
+            raise UsiEngineError(f"the engine {self._command!r} has no option {name!r}; it has {known}")
+        refusal = option.refusal(value)
+        if refusal is not None:
+            raise UsiEngineError(
+                f"the option {option.name!r} of {self._command!r} cannot be {value!r}: {refusal}; correct it"
+            )
+        return f"setoption name {option.name} value {value}"
+
+    def _tell(self, *commands: str) -> None:
+        pipe = self._process.stdin
+        try:
+            if pipe is not None:
+                pipe.write("".join(f"{command}\n" for command in commands).encode("utf-8"))
+                pipe.flush()
+        except (OSError, ValueError) as error:
+            raise self._ended() from error
+
+    def _await(self, word: str, timeout_seconds: float) -> str:
+        deadline = time.monotonic() + timeout_seconds
+        while (line := self._next_line(word, deadline)).split(maxsplit=1)[0] != word:
+            self._note(line)
+        return line
+
+    def _next_line(self, word: str, deadline: float) -> str:
+        try:
+            line = self._lines.get(timeout=max(deadline - time.monotonic(), 0.0))
+        except queue.Empty:
+            raise UsiEngineSilentError(
+                f"expected {word!r} from the engine {self._command!r} in time, but it did not come;"
+                f" {self._said()}"
+            ) from None
+        if line is None:
+            self._lines.put(None)  # whoever asks next must not wait either
+            raise self._ended()
+        return line
+
+    # ---- the process
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                program_line(self._command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                # Its own session: Ctrl-C is for us, and all its children can be ended together.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise UsiEngineError(
+                f"cannot start the engine {self._command!r}: {error.strerror}; check the path and its permissions"
+            ) from error
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        """Passes on the lines that are part of the protocol, until the engine closes its output."""
+        with contextlib.suppress(OSError, ValueError):
+            while data := pipe.readline(MAX_LINE_BYTES):
+                line = data.decode("utf-8", "replace").strip()
+                if line.startswith(ANSWERS) and self._lines.qsize() < MAX_WAITING_LINES:
+                    self._lines.put(line)
+                else:
+                    self._note(line)
+        self._lines.put(None)
+
+    def _note(self, line: str | None) -> None:
+        if line:
+            self._last_lines.append(line[:SHOWN_CHARACTERS])
+
+    def _said(self) -> str:
+        if not self._last_lines:
+            return "it printed nothing else; run it by hand and type `usi`"
+        return f"the last it printed was {list(self._last_lines)!r}; run it by hand and type `usi`"
+
+    def _ended(self) -> UsiEngineError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(QUIT_SECONDS)
+        status = self._process.returncode
+        how = "has closed its pipes" if status is None else f"ended with exit status {status}"
+        return UsiEngineError(f"the engine {self._command!r} {how}; {self._said()}")
+
+
+def program_line(command: str) -> list[str]:
+    """A command line, split, with its program found."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsiEngineError(
+            f"cannot read the engine command {command!r}: {error}; correct its quotes"
+        ) from error
+    program = find_program(words[0]) if words else None
+    if program is None:
+        raise UsiEngineError(
+            f"there is no program for the engine command {command!r}; install it or give its full path"
+        )
+    return [program, *words[1:]]
+
+
+def find_program(name: str) -> str | None:
+    """Where an engine is installed, None if it is not."""
+    return shutil.which(name) or shutil.which(name, path=EXTRA_PATH)
+
+
+def position_command(game: ShogiGame) -> str:
+    """The game as the engine must know it: from its start, so that it sees repetitions."""
+    start = "startpos" if game.start_sfen == STANDARD_SFEN else f"sfen {game.start_sfen}"
+    moves = [move.usi for move in game.moves]
+    return " ".join(["position", start, *(["moves", *moves] if moves else [])])
+
+
+def _option_key(name: str) -> str:
+    """Engines and their versions disagree on blanks and capitals: `Skill Level`, `Skill_Level`."""
+    return name.strip().lower().replace(" ", "_")
+
+
+def _number_after(word: str, words: Sequence[str]) -> int | None:
+    after = words[words.index(word) + 1] if word in words[:-1] else ""
+    return int(after) if after.lstrip("-").isdecimal() else None

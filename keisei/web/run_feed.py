@@ -1,0 +1,167 @@
+"""What the page knows of one run: its journal, read a little further at every look.
+
+One feed serves all clients, so five of them cost the run no more than one: at most a few small reads a second.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from keisei.errors import JournalError
+from keisei.record.journal_reader import Entry, JournalReader, MetricPoint
+from keisei.record.journal_schema import Evaluation, Event, Game
+from keisei.record.run_directory import RunDirectory
+from keisei.web.run_facts import RunFacts
+
+#: Looks at the journal are at least this far apart, however many clients ask.
+LOOK_SECONDS: Final = 0.2
+#: Processes and folders change slowly, and asking for them costs more.
+FACTS_SECONDS: Final = 2.0
+#: The newest rows of each table that are held in memory; 5,000 games take about 50 MB.
+MAX_GAMES: Final = 5_000
+MAX_EVENTS: Final = 1_000
+MAX_EVALUATIONS: Final = 20_000
+
+Row = TypeVar("Row")
+
+
+@dataclass
+class _Held:
+    """What was read so far. ``metrics`` grow by name when somebody asks for them."""
+
+    latest: dict[str, MetricPoint] = field(default_factory=dict)
+    metrics: dict[str, list[MetricPoint]] = field(default_factory=dict)
+    games: list[Entry[Game]] = field(default_factory=list)
+    events: list[Entry[Event]] = field(default_factory=list)
+    evaluations: list[Entry[Evaluation]] = field(default_factory=list)
+
+
+class RunFeed:
+    """The newest state of a run. ``version`` changes whenever anything does."""
+
+    def __init__(self, run: RunDirectory, clock: Callable[[], float] = time.monotonic) -> None:
+        self.run = run
+        self.version = 0
+        self.problem: str | None = None
+        """Why the journal cannot be read, None when it can."""
+        self._clock = clock
+        self._looked_at = -LOOK_SECONDS
+        self._facts_at = -FACTS_SECONDS
+        self._reader: JournalReader | None = None
+        self._file: int | None = None
+        self._held = _Held()
+
+    def look(self) -> int:
+        """Read what is new, unless somebody just did; returns the version."""
+        now = self._clock()
+        if now - self._looked_at >= LOOK_SECONDS:
+            self._looked_at = now
+            try:
+                self._read_on()
+                self.problem = None
+            except JournalError as error:
+                if self.problem != str(error):
+                    self.problem = str(error)
+                    self.version += 1
+        return self.version
+
+    def _read_on(self) -> None:
+        reader = self._open()
+        if reader is None:
+            return
+        held = self._held
+        with reader.snapshot():
+            events = reader.events(_last_row(held.events), MAX_EVENTS)
+            if held.latest and any(event.content.kind == "resumed" for event in events):
+                # Rows of updates that are played again were removed, and their numbers will be given anew.
+                held = self._held = _Held(events=held.events)
+            games = reader.games(_last_row(held.games), MAX_GAMES)
+            evaluations = reader.evaluations(_last_row(held.evaluations), MAX_EVALUATIONS)
+            latest = reader.latest()
+        if events or games or evaluations or latest != held.latest:
+            self.version += 1
+        held.latest = latest
+        _append(held.events, events, MAX_EVENTS)
+        _append(held.games, games, MAX_GAMES)
+        _append(held.evaluations, evaluations, MAX_EVALUATIONS)
+
+    def _open(self) -> JournalReader | None:
+        """The reader, opened anew when the file was exchanged; None while there is no journal."""
+        try:
+            file = self.run.journal_path.stat().st_ino
+        except FileNotFoundError:
+            return self._reader
+        if self._reader is None or file != self._file:
+            self.close()
+            self._reader = JournalReader(self.run.journal_path)
+            self._file = file
+            self._held = _Held()
+        return self._reader
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    # ---- what was read
+
+    @property
+    def facts(self) -> RunFacts:
+        """What the folder and the operating system say, at most `FACTS_SECONDS` old."""
+        now = self._clock()
+        if now - self._facts_at >= FACTS_SECONDS:
+            self._facts_at = now
+            self._facts = RunFacts.gather(self.run)
+        return self._facts
+
+    @property
+    def latest(self) -> dict[str, MetricPoint]:
+        """The newest value of every metric."""
+        return self._held.latest
+
+    @property
+    def games(self) -> list[Entry[Game]]:
+        """The newest kept games, oldest first."""
+        return self._held.games
+
+    @property
+    def events(self) -> list[Entry[Event]]:
+        """The newest events, oldest first."""
+        return self._held.events
+
+    @property
+    def evaluations(self) -> list[Entry[Evaluation]]:
+        """The newest match results, oldest first."""
+        return self._held.evaluations
+
+    def figure(self, name: str) -> float | None:
+        """The newest value of one metric, None when it was never recorded."""
+        point = self._held.latest.get(name)
+        return None if point is None else point.value
+
+    def newest_point(self) -> MetricPoint | None:
+        """Where the run is: the point of the newest update."""
+        return max(self._held.latest.values(), key=lambda point: point.update, default=None)
+
+    def series(self, name: str) -> list[MetricPoint]:
+        """All values of one metric; only those of new updates are read again."""
+        if self._reader is None or name not in self._held.latest:
+            return []
+        points = self._held.metrics.setdefault(name, [])
+        points += self._reader.series(name, points[-1].update if points else -1)
+        return points
+
+    def game(self, row: int) -> Entry[Game] | None:
+        """The kept game with this row number."""
+        return next((entry for entry in self._held.games if entry.row == row), None)
+
+
+def _last_row(entries: list[Entry[Row]]) -> int:
+    return entries[-1].row if entries else 0
+
+
+def _append(entries: list[Entry[Row]], new: list[Entry[Row]], limit: int) -> None:
+    entries += new
+    del entries[:-limit]

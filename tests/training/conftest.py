@@ -1,0 +1,6 @@
+"""Settings for the tests of the run."""
+
+import torch
+
+# Small tensors gain nothing from threads, and several test processes share the cores.
+torch.set_num_threads(1)

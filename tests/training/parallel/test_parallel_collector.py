@@ -1,0 +1,228 @@
+"""Workers behind the loop: the same learning as without them, and without them when they cannot be kept alive."""
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import torch
+from worker_samples import GAMES_PER_WORKER, PLIES, sample_config, until
+
+from keisei.config_schema import AppConfig
+from keisei.core.checkpoint import CheckpointFolder
+from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.ppo_agent import PPOAgent
+from keisei.core.rollout import RolloutSummary
+from keisei.evaluation.opponent_pool import OpponentPool
+from keisei.record.run_directory import RunDirectory
+from keisei.training import Trainer
+from keisei.training.events import TrainingEvent, UpdateFinished
+from keisei.training.parallel.parallel_collector import ParallelCollector
+
+UPDATES = 4
+
+
+def never() -> bool:
+    return False
+
+
+def workers_of_this_process() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
+
+
+class Learner:
+    """A collector with what it needs, and the loop reduced to versions."""
+
+    def __init__(self, config: AppConfig) -> None:
+        self.agent = PPOAgent(config, torch.device("cpu"))
+        self.pool = OpponentPool(config.training.opponents.pool_size, config.training.seed)
+        self.buffer = ExperienceBuffer(config.rollout_rows)
+        self.collector = ParallelCollector(config, self.agent, self.pool)
+        self.version = 0
+
+    def collect(self, should_stop: Callable[[], bool] = never) -> RolloutSummary:
+        self.version += 1
+        self.buffer.clear()
+        return self.collector.collect(self.buffer, version=self.version, should_stop=should_stop)
+
+
+@pytest.fixture
+def make_learner() -> Iterator[Callable[[AppConfig], Learner]]:
+    learners: list[Learner] = []
+
+    def make(config: AppConfig) -> Learner:
+        learners.append(Learner(config))
+        return learners[-1]
+
+    yield make
+    for learner in learners:
+        learner.collector.close()
+
+
+def train(
+    config: AppConfig, folder: Path, stop_after: int | None = None
+) -> tuple[Path, list[UpdateFinished]]:
+    """Trains a new run, or goes on with the one that is there."""
+    events: list[UpdateFinished] = []
+
+    def note(event: TrainingEvent) -> None:
+        if isinstance(event, UpdateFinished):
+            events.append(event)
+
+    is_new = not folder.exists()
+    run = RunDirectory.create(folder.parent, folder.name) if is_new else RunDirectory.open(folder)
+    trainer = Trainer(config, run, should_stop=lambda: len(events) == stop_after, callbacks=[note])
+    trainer.train(resume=not is_new)
+    return run.checkpoints_path, events
+
+
+def weights(checkpoints: Path) -> dict[str, torch.Tensor]:
+    return dict(CheckpointFolder(checkpoints).latest_good().checkpoint.model)
+
+
+def test_one_worker_stopped_and_resumed_learns_the_weights_of_an_uninterrupted_serial_run(
+    tmp_path: Path,
+) -> None:
+    changes = {
+        "training__total_plies": UPDATES * GAMES_PER_WORKER * PLIES,
+        "training__opponents__share": 0.5,
+        "training__opponents__snapshot_interval_updates": 1,
+    }
+    serial, _ = train(sample_config(0, **changes), tmp_path / "serial")
+    config = sample_config(1, **changes)
+    train(config, tmp_path / "parallel", stop_after=2)
+    parallel, events = train(config, tmp_path / "parallel")
+    assert [event.update for event in events] == [3, 4]
+    expected, learned = weights(serial), weights(parallel)
+    assert expected.keys() == learned.keys()
+    assert all(torch.equal(expected[name], learned[name]) for name in expected)
+
+
+def test_b10_b11_figures_of_a_run_with_two_workers_are_right(tmp_path: Path) -> None:
+    rows = 2 * GAMES_PER_WORKER * 30
+    config = sample_config(2, training__rollout_plies=30, training__total_plies=UPDATES * rows)
+    began = time.monotonic()
+    _, events = train(config, tmp_path / "run")
+    seconds = time.monotonic() - began
+    assert [event.plies for event in events] == [rows * (update + 1) for update in range(UPDATES)]
+    last = events[-1].metrics
+    assert last["workers"] == 2
+    assert last["games"] == sum(event.metrics.get("games_finished", 0) for event in events) > 0
+    assert last["plies_per_second"] >= UPDATES * rows / seconds, "the run contains start and end as well"
+    phases = sum(
+        value for event in events for name, value in event.metrics.items() if name.startswith("seconds_")
+    )
+    assert phases <= seconds
+    assert last["plies_per_second"] == pytest.approx(UPDATES * rows / phases, rel=0.5)
+    assert last["policy_lag"] == 0
+    assert last["syncs"] == UPDATES
+    assert 0 < last["worker_utilisation"] <= 1
+    assert not workers_of_this_process()
+
+
+def test_async_training_has_bounded_lag_and_counts_every_ply_once(tmp_path: Path) -> None:
+    rows = 2 * GAMES_PER_WORKER * PLIES
+    config = sample_config(2, parallel__mode="async", training__total_plies=6 * rows)
+    _, events = train(config, tmp_path / "run")
+    assert [event.plies for event in events] == [rows * (update + 1) for update in range(6)]
+    lags = [event.metrics["policy_lag"] for event in events]
+    assert lags[0] == 0
+    assert set(lags) <= {0, 1}
+    assert 1 in lags, "workers play while the learner learns"
+    assert events[-1].metrics["rows_lost"] == 0
+
+
+def test_t4_a_worker_beyond_repair_ends_them_all_once_and_for_all(
+    make_learner: Callable[[AppConfig], Learner], caplog: pytest.LogCaptureFixture
+) -> None:
+    learner = make_learner(sample_config(2, parallel__restart_budget=0))
+    assert learner.collect().plies == 2 * GAMES_PER_WORKER * PLIES
+    victims = workers_of_this_process()
+    assert len(victims) == 2
+    os.kill(victims[0].pid, signal.SIGKILL)
+    with caplog.at_level(logging.ERROR):
+        while learner.collector.status()["workers"]:
+            assert learner.collect().plies == 2 * GAMES_PER_WORKER * PLIES
+    assert "training goes on without workers" in caplog.text
+    assert not workers_of_this_process(), "really stopped"
+    assert len(learner.buffer) == 2 * GAMES_PER_WORKER * PLIES
+    for _ in range(3):
+        assert learner.collect().plies == 2 * GAMES_PER_WORKER * PLIES
+        assert (learner.buffer.rows.version == learner.version).all()
+        assert not workers_of_this_process(), "and never tried again"
+    assert set(learner.collector.state()) == {"0"}
+    assert learner.collector.status() == {"workers": 0}
+
+
+def test_t4_workers_that_die_while_games_are_saved_do_not_end_the_run(
+    make_learner: Callable[[AppConfig], Learner],
+) -> None:
+    learner = make_learner(sample_config(1, parallel__restart_budget=0))
+    learner.collect()
+    (worker,) = workers_of_this_process()
+    worker.kill()
+    until(lambda: worker.status() == psutil.STATUS_ZOMBIE)
+    assert learner.collector.state() == {}, "the dead have no games"
+    assert learner.collect().plies == GAMES_PER_WORKER * PLIES
+    assert set(learner.collector.state()) == {"0"}, "the games of the trainer itself"
+
+
+def test_b8_training_goes_on_in_process_when_no_worker_can_start(
+    make_learner: Callable[[AppConfig], Learner], caplog: pytest.LogCaptureFixture
+) -> None:
+    learner = make_learner(sample_config(1, model__architecture="failing_networks:out_of_memory"))
+    assert learner.collect().plies == GAMES_PER_WORKER * PLIES
+    assert "MemoryError: no memory for a network" in caplog.text
+    assert not workers_of_this_process()
+
+
+def test_intervals_count_updates(make_learner: Callable[[AppConfig], Learner]) -> None:
+    learner = make_learner(
+        sample_config(1, parallel__model_sync_interval=2, parallel__worker_reset_interval=3)
+    )
+    versions, firsts, lasts = [], [], []
+    for _ in range(7):
+        learner.collect()
+        rows = learner.buffer.rows
+        versions.append(int(rows.version[0]))
+        firsts.append(rows.game[:GAMES_PER_WORKER].copy())
+        lasts.append(rows.game[-GAMES_PER_WORKER:].copy())
+        assert (rows.version == versions[-1]).all()
+    assert versions == [1, 1, 3, 3, 5, 5, 7]
+    new_games = [not np.intersect1d(firsts[i], lasts[i - 1]).size for i in range(1, 7)]
+    assert new_games == [False, False, True, False, False, True], "after 3 updates and after 6"
+
+
+def test_a_stop_leaves_the_collection_at_once(make_learner: Callable[[AppConfig], Learner]) -> None:
+    learner = make_learner(sample_config(1, training__rollout_plies=60_000, training__total_plies=10**9))
+    summary = learner.collect(should_stop=lambda: True)
+    assert summary.stopped
+    assert len(learner.buffer) == 0
+    began = time.monotonic()
+    learner.collector.close()
+    assert time.monotonic() - began < 5
+    assert not workers_of_this_process()
+
+
+def test_games_that_were_shared_out_otherwise_are_not_forced_on_the_workers(
+    make_learner: Callable[[AppConfig], Learner], caplog: pytest.LogCaptureFixture
+) -> None:
+    learner = make_learner(sample_config(2))
+    learner.collect()
+    state = learner.collector.state()
+    assert sorted(state) == ["0", "1"]
+    learner.collector.load_state({"0": state["0"]})
+    assert not caplog.records, "a worker that had no games may be missing"
+    for wrong in (
+        {"0": {"games": {"game": np.arange(3)}}},
+        {**state, "2": state["0"]},
+    ):
+        caplog.clear()
+        learner.collector.load_state(wrong)
+        assert "new games begin" in caplog.text
+    assert learner.collect().plies == 2 * GAMES_PER_WORKER * PLIES

@@ -1,0 +1,95 @@
+"""Shared memory: seen by both processes, refused when there is not enough, never left behind."""
+
+import os
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from keisei.errors import ConfigError
+from keisei.training.parallel import shared_memory
+from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SharedRegion, new_region
+
+KINDS = [pytest.param(True, id="memfd"), pytest.param(False, id="named")]
+
+
+def _increment(region: SharedRegion) -> None:
+    words = np.frombuffer(region.buffer, np.int64)
+    words += 1
+    os._exit(0)
+
+
+def segments() -> set[str]:
+    return {path.name for path in NAMED_SEGMENTS.iterdir()} if NAMED_SEGMENTS.is_dir() else set()
+
+
+@pytest.mark.parametrize("anonymous", KINDS)
+def test_another_process_sees_and_writes_the_same_bytes(anonymous: bool) -> None:
+    region = new_region(64, anonymous=anonymous)
+    words = np.frombuffer(region.buffer, np.int64)
+    assert not words.any()
+    words[:] = np.arange(8)
+    process = get_context("spawn").Process(target=_increment, args=(region,))
+    process.start()
+    process.join()
+    assert words.tolist() == list(range(1, 9))
+    del words
+    region.close()
+
+
+@pytest.mark.parametrize("anonymous", KINDS)
+def test_closing_leaves_neither_a_name_nor_a_descriptor_even_while_arrays_live(anonymous: bool) -> None:
+    before = psutil.Process().num_fds()
+    names = segments()
+    region = new_region(1 << 16, anonymous=anonymous)
+    array = np.frombuffer(region.buffer, np.uint8)
+    region.close()
+    assert segments() == names
+    assert array.sum() == 0, "the memory goes with the array"
+    del array, region
+    assert psutil.Process().num_fds() == before
+
+
+@pytest.mark.parametrize("anonymous", KINDS)
+def test_more_than_the_machine_has_is_one_clear_error(anonymous: bool) -> None:
+    before = psutil.Process().num_fds()
+    with pytest.raises(ConfigError, match=r"cannot get [\d,]+ bytes of shared memory: .+; lower parallel"):
+        new_region(1 << 60, anonymous=anonymous)
+    assert psutil.Process().num_fds() == before
+
+
+def test_memfd_where_there_is_none_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    with pytest.raises(ConfigError, match="use 'auto' or 'named'"):
+        new_region(64, anonymous=True)
+    names = segments()
+    region = new_region(64)
+    assert len(segments() - names) == 1, "without memfd a segment has a name"
+    region.close()
+    assert segments() == names
+
+
+def test_memfd_has_no_name_that_could_be_left_behind() -> None:
+    names = segments()
+    region = new_region(64, anonymous=True)
+    links = [path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+    assert segments() == names
+    assert any("memfd:keisei (deleted)" in str(link) for link in links)
+    region.close()
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("max", None), ("5000", 3800)])
+def test_the_limit_of_a_container_counts(
+    limit: str, expected: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (("CONTAINER_LIMIT", f"{limit}\n"), ("CONTAINER_USE", "1200\n")):
+        path = tmp_path / name
+        path.write_text(text)
+        monkeypatch.setattr(shared_memory, name, path)
+    free = shared_memory.available_memory_bytes()
+    assert free == expected if expected is not None else free > 1 << 20
+    if expected is not None:
+        with pytest.raises(ConfigError, match="3,800 bytes of memory are free"):
+            new_region(4000)
