@@ -18,9 +18,14 @@ class Figures:
         self._rows: dict[tuple[str, str], Row] = {}
 
     def note(self, figure: str, subject: str, unit: str, value: float) -> None:
-        """One value more of a figure."""
-        self._rows.setdefault((figure, subject), Row(figure, subject, unit)).values.append(value)
-        print(f"{figure}: {subject}: {value:,.3f} {unit}", flush=True)
+        """One value more of a figure, shown as it comes."""
+        self.add(figure, subject, unit, [value])
+        print(f"{figure}: {subject}: {value:,.6g} {unit}", flush=True)
+
+    def add(self, figure: str, subject: str, unit: str, values: Sequence[float]) -> None:
+        """Values of a figure that were measured already."""
+        if values:
+            self._rows.setdefault((figure, subject), Row(figure, subject, unit)).values.extend(values)
 
     def lines(self) -> list[str]:
         """The table as aligned text."""

@@ -99,7 +99,9 @@ def end_to_end(config: AppConfig) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--config", type=Path, default=None, help="YAML file of the run to measure")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--updates", type=int, default=6)

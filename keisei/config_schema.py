@@ -332,10 +332,13 @@ class TrainingConfig(Section):
     )
     keep_last: int = Field(default=5, ge=1, description="Newest checkpoints that are kept.")
     keep_every: int = Field(
-        default=0, ge=0, description="Checkpoints of every Nth update are kept for good besides the newest; 0 = none."
+        default=0,
+        ge=0,
+        description="Checkpoints of every Nth update are kept for good besides the newest; 0 = none.",
     )
     profile: bool = Field(
-        default=False, description="Write a torch.profiler trace and a table of phase times; slows training."
+        default=False,
+        description="Write a torch.profiler trace of the first updates and a table of phase times.",
     )
     deterministic: bool = Field(
         default=True, description="Same seed, same weights to the last bit; slower on a GPU."

@@ -1,8 +1,25 @@
 #include "thread_pool.hpp"
 
 #include <algorithm>
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
 
 namespace keisei {
+namespace {
+
+// About 50 microseconds: longer than a loop over a few games, shorter than anybody would mind.
+constexpr int WATCHFUL_TURNS = 1000;
+
+inline void rest_briefly() {
+#if defined(__x86_64__) || defined(_M_X64)
+    _mm_pause();
+#else
+    std::this_thread::yield();
+#endif
+}
+
+}  // namespace
 
 ThreadPool::ThreadPool(int num_threads) {
     try {
@@ -16,12 +33,30 @@ ThreadPool::ThreadPool(int num_threads) {
 ThreadPool::~ThreadPool() { stop(); }
 
 void ThreadPool::stop() {
+    stop_ = true;
+    wake();
+    for (auto& thread : threads_) thread.join();
+}
+
+template <class Condition>
+void ThreadPool::await(Condition condition) {
+    for (int turn = 0; turn < WATCHFUL_TURNS; ++turn) {
+        if (condition()) return;
+        rest_briefly();
+    }
+    std::unique_lock lock(mutex_);
+    ++sleeping_;
+    changed_.wait(lock, condition);
+    --sleeping_;
+}
+
+void ThreadPool::wake() {
+    // A sleeper counts itself before it looks at the condition for the last time, with the lock held.
+    if (sleeping_ == 0) return;
     {
         const std::lock_guard lock(mutex_);
-        stop_ = true;
     }
-    wake_.notify_all();
-    for (auto& thread : threads_) thread.join();
+    changed_.notify_all();
 }
 
 void ThreadPool::for_chunks(int count, int chunk, const std::function<void(int, int)>& body) {
@@ -29,19 +64,15 @@ void ThreadPool::for_chunks(int count, int chunk, const std::function<void(int, 
         if (count > 0) body(0, count);
         return;
     }
-    {
-        const std::lock_guard lock(mutex_);
-        body_ = &body;
-        count_ = count;
-        chunk_ = chunk;
-        next_ = 0;
-        busy_ = static_cast<int>(threads_.size());
-        ++round_;
-    }
-    wake_.notify_all();
+    body_ = &body;
+    count_ = count;
+    chunk_ = chunk;
+    next_ = 0;
+    busy_ = static_cast<int>(threads_.size());
+    ++round_;
+    wake();
     work();
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
+    await([this] { return busy_ == 0; });
 }
 
 void ThreadPool::work() {
@@ -53,15 +84,11 @@ void ThreadPool::work() {
 void ThreadPool::serve() {
     std::uint64_t seen = 0;
     for (;;) {
-        {
-            std::unique_lock lock(mutex_);
-            wake_.wait(lock, [&] { return stop_ || round_ != seen; });
-            if (stop_) return;
-            seen = round_;
-        }
+        await([&] { return stop_ || round_ != seen; });
+        if (stop_) return;
+        seen = round_;
         work();
-        const std::lock_guard lock(mutex_);
-        if (--busy_ == 0) done_.notify_one();
+        if (--busy_ == 0) wake();
     }
 }
 

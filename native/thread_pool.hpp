@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -10,6 +11,8 @@
 
 namespace keisei {
 
+// Loops are short and follow each other closely, so threads watch for the next one a little while before they sleep:
+// waking a sleeping thread takes longer than many a loop.
 class ThreadPool {
 public:
     // The calling thread is one of num_threads.
@@ -28,17 +31,23 @@ private:
     void work();
     void serve();
 
+    // Returns when the condition holds: soon by watching, later by sleeping. Whoever makes it true calls wake().
+    template <class Condition>
+    void await(Condition condition);
+    void wake();
+
     std::vector<std::thread> threads_;
     std::mutex mutex_;
-    std::condition_variable wake_;
-    std::condition_variable done_;
-    std::uint64_t round_ = 0;
-    int busy_ = 0;
-    bool stop_ = false;
+    std::condition_variable changed_;
+    std::atomic<int> sleeping_{0};
+    std::atomic<std::uint64_t> round_{0};
+    std::atomic<int> busy_{0};
+    std::atomic<bool> stop_{false};
+    std::atomic<int> next_{0};
+    // Written before a round begins, read during it.
     const std::function<void(int, int)>* body_ = nullptr;
     int count_ = 0;
     int chunk_ = 1;
-    std::atomic<int> next_{0};
 };
 
 }  // namespace keisei

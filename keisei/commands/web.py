@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -34,23 +35,24 @@ def web(
     open_: Annotated[bool, Parameter(name="--open", help="Open the browser.")] = True,
 ) -> None:
     """Show runs in the browser while they train and after, and play against them."""
-    try:
-        import nicegui  # noqa: F401
-    except ImportError as error:
-        raise PackageMissingError("the page needs NiceGUI: pip install 'keisei[web]'") from error
+    if find_spec("nicegui") is None:
+        raise PackageMissingError("the page needs NiceGUI; pip install 'keisei[web]'")
     from rich.console import Console
 
     from keisei.web.access import Access
     from keisei.web.opponents import Opponents, parse_engines
     from keisei.web.run_library import RunLibrary
-    from keisei.web.server import serve
 
     access = Access.decide(host, port, token)
     library = RunLibrary.find(target, runs)
+    engines = parse_engines(engine or [])
+    # NiceGUI takes a second to load: only now that the wishes make sense.
+    from keisei.web.server import serve
+
     console = Console(highlight=False, markup=False, soft_wrap=True)
     serve(
         library,
-        Opponents(library, parse_engines(engine or [])),
+        Opponents(library, engines),
         access,
         announce=lambda address: console.print(f"the page is at {address} (Ctrl-C ends it)"),
         open_browser=open_,

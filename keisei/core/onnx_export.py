@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from keisei.core.networks import BOARD_SIZE, OBSERVATION_PLANES, ActorCritic
 from keisei.durable_files import next_step_after, replace_file
 from keisei.errors import ExportError, PackageMissingError
-from keisei.shogi import RECORD_BYTES, ShogiVectorEnv
+from keisei.shogi import RECORD_BYTES, ShogiVectorEnv, Starts
 from keisei.shogi.positions import unpack_planes
 
 #: Largest difference of any output that is taken for rounding.
@@ -34,6 +34,7 @@ OUTPUTS = ("policy_logits", "value_logits")
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 _GAMES = 50
 _SEED = 1
+_PREFIX_PLIES = 150
 
 
 class _PlayingNetwork(nn.Module):
@@ -111,7 +112,8 @@ def largest_difference(network: ActorCritic, model: bytes, records: NDArray[np.u
 
 def random_positions(count: int) -> NDArray[np.uint8]:
     """Packed positions uint8 [count, 96] from random games, always the same."""
-    env = ShogiVectorEnv(_GAMES, seed=_SEED, num_threads=1)
+    anywhere = Starts(standard=0, random_prefix=1, prefix_plies=_PREFIX_PLIES)
+    env = ShogiVectorEnv(_GAMES, seed=_SEED, num_threads=1, starts=anywhere)
     records = np.empty((count, RECORD_BYTES), np.uint8)
     for begin in range(0, count, _GAMES):
         env.step(env.random_actions())

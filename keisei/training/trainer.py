@@ -31,7 +31,7 @@ from keisei.training.callbacks import Callback, CallbackRunner, installed_callba
 from keisei.training.collectors import make_collector
 from keisei.training.events import TrainingStarted
 from keisei.training.grading import Progress, grade
-from keisei.training.profiling import profiled
+from keisei.training.profiling import Profile
 from keisei.training.run_state import RunState
 from keisei.training.training_loop_manager import LoopParts, TrainingLoopManager
 
@@ -102,7 +102,9 @@ class Trainer:
         if resume:
             self._go_on(store, state, journal, metrics)
         run.write_config(effective_yaml(config))
-        callbacks = stack.enter_context(CallbackRunner(self._callbacks, _report_to(journal, metrics)))
+        profile = Profile(config.training.profile, run.path, metrics.phase_seconds)
+        listeners = (*self._callbacks, profile.listen)
+        callbacks = stack.enter_context(CallbackRunner(listeners, _report_to(journal, metrics)))
         console = RunConsole(config.record.console, config.record.console_interval_seconds)
         parts = LoopParts(
             agent=agent,
@@ -125,7 +127,7 @@ class Trainer:
         )
         loop = TrainingLoopManager(config, run.name, parts, self._should_stop)
         callbacks.emit(TrainingStarted(run.path, metrics.updates, metrics.global_timestep))
-        with console, profiled(config.training.profile, run.path, metrics.phase_seconds):
+        with console, profile:
             reason = self._run_loop(loop)
         seconds = metrics.elapsed_seconds
         scores = loop.evaluate() if config.evaluation.opponents else {}

@@ -154,6 +154,7 @@ class Engine:
             case protocol.Stop() | protocol.GameOver():
                 self._stop(received)
             case protocol.Quit():
+                self._answer()  # cshogi waits for ever for the bestmove of a search that it quits
                 self._exit = EXIT_OK
             case protocol.NewGame() | None:
                 pass  # nothing is kept from game to game; and what is not understood is ignored

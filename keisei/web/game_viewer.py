@@ -1,5 +1,6 @@
 """A board with a slider, buttons and a list of moves: how kept games are looked at."""
 
+from collections.abc import Callable
 from typing import Final
 
 from nicegui import ui
@@ -48,8 +49,8 @@ class GameViewer:
         self._moves.on("click", self._clicked, js_handler=_PLY_OF_CLICK)
 
     @staticmethod
-    def _button(icon: str, label: str, action: object) -> None:
-        ui.button(icon=icon, on_click=action).props(f'flat round dense aria-label="{label}"')  # type: ignore[arg-type]
+    def _button(icon: str, label: str, action: Callable[[], None]) -> None:
+        ui.button(icon=icon, on_click=action).props(f'flat round dense aria-label="{label}"')
 
     @property
     def game(self) -> Game | None:

@@ -11,7 +11,7 @@ from keisei.web.visit import LOOKS, Look, Visit, look_cookie_script
 
 STYLE_SHEET: Final = Path(__file__).with_name("page.css")
 #: How often a page looks for news; with the feed's own pause a figure is at most a second old.
-REFRESH_SECONDS: Final = 0.5
+REFRESH_SECONDS: Final = 0.3
 #: Panels by path, in the order of the header.
 PANELS: Final = {
     "/": "Now",

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from keisei.record.journal_reader import Entry
 from keisei.record.journal_schema import Evaluation
-from keisei.web.curves import COLOURS, SECONDS_PER_HOUR, chart
+from keisei.web.curves import COLOURS, SECONDS_PER_HOUR, chart, points_text
 
 #: Elo's scale: ten times the odds are 400 points.
 ELO_SCALE: Final = 400.0
@@ -57,10 +57,10 @@ def _series(
     common = {"type": "line", "name": name, "color": colour}
     scores = [[place, round(result.score, 4)] for place, result in zip(places, results, strict=True)]
     return [
-        common | {"data": scores, "symbol": "circle", "symbolSize": 7},
+        common | {":data": points_text(scores), "symbol": "circle", "symbolSize": 7},
         common
         | {
-            "data": bars,
+            ":data": points_text(bars),
             "symbol": "none",
             "lineStyle": {"width": 1.5, "opacity": 0.6},
             "silent": True,

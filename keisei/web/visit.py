@@ -13,6 +13,7 @@ from keisei.web.run_library import RunLibrary
 
 Look = Literal["theme", "pieces"]
 LOOKS: Final[dict[Look, tuple[str, ...]]] = {"theme": get_args(Theme), "pieces": get_args(SvgStyle)}
+DEFAULT_THEME: Final[Theme] = "auto"
 COOKIE_PREFIX: Final = "keisei_look_"
 
 
@@ -31,7 +32,7 @@ class Visit:
         names = library.names()
         asked = request.query_params.get("run")
         run = asked if asked in names else (names[0] if names else None)
-        theme: Theme = {"light": "light", "dark": "dark"}.get(_look(request, "theme"), "auto")  # type: ignore[assignment]
+        theme = next((known for known in get_args(Theme) if known == _look(request, "theme")), DEFAULT_THEME)
         pieces: SvgStyle = "international" if _look(request, "pieces") == "international" else "kanji"
         return cls(library, run, theme, pieces)
 

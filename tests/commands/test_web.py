@@ -19,7 +19,7 @@ def refused(*arguments: object) -> str:
     return finished.stderr
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1"])
 def test_other_hosts_need_a_token(tmp_path: Path, host: str) -> None:
     assert "--token auto" in refused(tmp_path, "--host", host)
 

@@ -293,6 +293,7 @@ def test_g5_a_checkpoint_of_another_architecture_is_refused(
         (["--model.architecture", "resnte"], ["resnte", "resnet"]),
         (["--model.architecture", "no.such:module"], ["no.such"]),
         (["--env.starts.sfen_file", "absent.sfen"], ["absent.sfen"]),
+        (["--env.starts.sfen_file", "absent.sfen", "--parallel.num_workers", "2"], ["absent.sfen"]),
         (["--env.max_plies", "4", "--env.starts.random_prefix", "1"], ["random_prefix_plies", "max_plies 4"]),
         (["--training.precision", "fp16"], ["fp16", "GPU"]),
         (["--name", "../outside"], ["../outside"]),

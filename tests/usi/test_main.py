@@ -1,12 +1,13 @@
 """The engine as a process, driven by a scripted GUI."""
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from small_checkpoints import make_run, save_checkpoint
-from usi_client import UsiClient
+from usi_client import PATIENCE_SECONDS, UsiClient
 
 from keisei.shogi import Move, ShogiGame
 
@@ -139,12 +140,17 @@ def test_quit_ends_the_engine_in_the_middle_of_a_search(model: Path) -> None:
 
 
 def test_a_gui_that_goes_away_is_no_error(model: Path) -> None:
-    with start(model) as client:
-        client.ask("usi", answer="usiok")
-        assert client.process.stdout is not None
-        client.process.stdout.close()
-        client.send("usi", "usi", "quit")
-        assert client.wait() == 0
+    command = [sys.executable, "-c", PROGRAM, str(model)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"usi\n")
+        process.stdin.flush()
+        assert b"usiok\n" in iter(process.stdout.readline, b"")
+        process.stdout.close()
+        process.stdin.write(b"usi\nusi\n")
+        process.stdin.flush()
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_without_an_argument_the_run_trained_last_plays(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from keisei.web.guard import MAX_MESSAGE_BYTES, MAX_SOCKETS
+from keisei.web.server import MAX_PAGES
 
 TOKEN = "a-token-of-our-own-0123456789"
 SOCKET_PATH = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
@@ -162,6 +163,10 @@ def test_number_of_clients_is_bounded(runs: Path) -> None:
 
     with serving(runs) as server:
         assert asyncio.run(crowd(server)) == (403, 101)
+        with httpx.Client() as client:
+            statuses = [client.get(f"{server.base}/play").status_code for _ in range(MAX_PAGES + 1)]
+        assert statuses[0] == 200
+        assert statuses[-1] == 503
 
 
 async def _status_when_free(server: PageServer) -> int:

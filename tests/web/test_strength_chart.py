@@ -1,3 +1,4 @@
+import json
 import math
 
 import pytest
@@ -33,11 +34,11 @@ def test_each_opponent_has_a_line_and_bars_of_its_interval() -> None:
     options = strength_options(MATCHES, "updates", dark=None)
     scores, bars, *_ = options["series"]
     assert [line["name"] for line in options["series"]] == ["random", "random", "ab1", "ab1"]
-    assert scores["data"] == [[10, 0.5], [20, 0.9]]
+    assert json.loads(scores[":data"]) == [[10, 0.5], [20, 0.9]]
     first = MATCHES[0].content
-    assert bars["data"][:3] == [[10, first.low], [10, first.high], [10, None]]
+    assert json.loads(bars[":data"])[:3] == [[10, first.low], [10, first.high], [10, None]]
 
 
 def test_hours_count_from_the_first_match() -> None:
     options = strength_options(MATCHES, "hours", dark=True)
-    assert [place for place, _ in options["series"][0]["data"]] == [0.0, 1.0]
+    assert [place for place, _ in json.loads(options["series"][0][":data"])] == [0.0, 1.0]

@@ -43,8 +43,10 @@ def test_a_damaged_stream_is_refused(stream: bytes) -> None:
         unpack_weights(stream, layout)
 
 
-def test_the_stream_of_another_network_is_refused() -> None:
-    large, small = {"w": torch.zeros(1000)}, {"w": torch.zeros(10)}
-    stream = pack_weights(large, WeightsLayout.of(large))
-    with pytest.raises(WorkerFailedError, match="both ends must have the same network"):
-        unpack_weights(stream, WeightsLayout.of(small))
+@pytest.mark.parametrize("compress", [True, False])
+def test_the_stream_of_another_network_is_refused(compress: bool) -> None:
+    large, small = network(sample_config(model__channels=16)), network(sample_config(model__channels=8))
+    weights = large.state_dict()
+    stream = pack_weights(weights, WeightsLayout.of(weights), compress=compress)
+    with pytest.raises(WorkerFailedError, match=r"both ends must have the same network|damaged stream"):
+        unpack_weights(stream, WeightsLayout.of(small.state_dict()))
