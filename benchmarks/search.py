@@ -104,7 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def print_table(config: AppConfig, options: argparse.Namespace, samples: Sequence[Sample]) -> None:
     model = config.model
-    shape = f"{model.architecture} {model.blocks}x{model.channels}, {options.games} games, {options.simulations} simulations"
+    effort = f"{options.games} games, {options.simulations} simulations"
+    shape = f"{model.architecture} {model.blocks}x{model.channels}, {effort}"
     columns = {
         "bare forward, positions/s": [sample.forward for sample in samples],
         "search, positions/s": [sample.search for sample in samples],

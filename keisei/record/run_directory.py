@@ -64,7 +64,7 @@ class RunDirectory:
         if name == NEWEST:
             return cls._trained_last(runs)
         for path in (Path(name), runs / name):
-            if (path / FORMAT_FILE).is_file():
+            if _is_run(path):
                 return cls.open(path)
         close = difflib.get_close_matches(name, [run.name for run in list_runs(runs)], n=1)
         advice = f"did you mean {close[0]!r}?" if close else "`keisei runs` lists what is there"
@@ -149,6 +149,15 @@ def scan_runs(runs: Path) -> tuple[list[RunDirectory], list[RunDirectoryError]]:
 def list_runs(runs: Path) -> list[RunDirectory]:
     """Every run under ``runs`` that this Keisei can read, oldest first."""
     return scan_runs(runs)[0]
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        return (path / FORMAT_FILE).is_file()
+    except PermissionError as error:
+        raise RunDirectoryError(
+            f"cannot look into {path!s}: {error.strerror}; check its permissions"
+        ) from error
 
 
 def _reserve_invented(runs: Path) -> Path:

@@ -20,7 +20,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
 
 def test_a_game_is_played_through_a_pipe(capsys: Capture, runs: Path, typed: io.BytesIO) -> None:
     make_run(runs, "mine")
-    typed.write("7g7f\nhint\nundo\nsfen\nquit\n".encode())
+    typed.write(b"7g7f\nhint\nundo\nsfen\nquit\n")
     typed.seek(0)
     called = call_keisei(capsys, "play", "mine", "--runs", runs, "--simulations", "4", "--style", "ascii")
     assert called.code == 0

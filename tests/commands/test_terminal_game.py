@@ -73,7 +73,7 @@ def test_a_hint_names_a_legal_move_and_the_chances() -> None:
 
 
 def test_a_hint_warns_of_a_mate_against_the_human() -> None:
-    assert "Your king is mated in" in told("hint", sfen="8k/9/9/9/9/9/9/r8/1r6K b - 1", simulations=600)[-1]
+    assert "Your king is mated in 2 plies" in told("hint", sfen="8k/9/9/9/9/9/1r7/r8/8K b - 1")[-1]
 
 
 def test_undo_goes_back_to_the_humans_last_choice() -> None:

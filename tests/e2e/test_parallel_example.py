@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from command_line import ENVIRONMENT
-from conftest import REPOSITORY
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 EXAMPLE = Path("examples/parallel_training_example.py")
 MOST_LINES = 60
 

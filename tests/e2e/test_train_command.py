@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from command_line import call_keisei
-from conftest import REPOSITORY
 from tiny_runs import content_hash, latest, new_run, tiny_config, tiny_options, train
 
 from keisei.core.checkpoint import CheckpointFolder, load_checkpoint
 from keisei.record.journal_reader import JournalReader
 from keisei.record.run_directory import RunDirectory
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
 FOREVER = 1_000_000
 KILLS, UPDATES = 20, 40

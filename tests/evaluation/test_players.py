@@ -10,6 +10,7 @@ from keisei.config_schema import ModelConfig
 from keisei.core.inference import Inference
 from keisei.core.model_factory import model_factory
 from keisei.errors import ConfigError
+from keisei.evaluation.arena import play_match
 from keisei.evaluation.openings import random_openings
 from keisei.evaluation.players import (
     FIXED_PLAYERS,
@@ -19,6 +20,7 @@ from keisei.evaluation.players import (
     RandomPlayer,
     fixed_player,
 )
+from keisei.evaluation.ratings import elo_difference
 from keisei.shogi import PolicyOutputMapper, ShogiGame
 
 QUICK_PLAYERS = [name for name in FIXED_PLAYERS if name not in ("ab4", "ab5", "ab6")]
@@ -124,3 +126,17 @@ def test_temperature_makes_a_policy_vary_and_its_seed_repeats_it() -> None:
 def test_an_unknown_opponent_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"unknown opponent 'greddy'.*'random'.*'greedy'"):
         fixed_player("greddy", 1)
+
+
+# ---- the order of the fixed players; benchmarks/player_order.py proves it with more games and up to ab4
+
+
+@pytest.mark.parametrize(
+    ("stronger", "weaker", "pairs"),
+    [("mate1", "random", 10), ("greedy", "mate1", 10), ("ab1", "greedy", 10), ("ab2", "ab1", 25)],
+)
+def test_each_fixed_player_beats_the_one_below_it(stronger: str, weaker: str, pairs: int) -> None:
+    match = play_match(
+        fixed_player(stronger, 1), fixed_player(weaker, 2), random_openings(pairs, seed=11), max_plies=512
+    )
+    assert elo_difference(match.pair_counts).low > 0

@@ -73,3 +73,8 @@ def test_more_games_narrow_the_interval() -> None:
 
 def test_people_read_the_score_with_its_interval_and_counts() -> None:
     assert str(Score(8, 0, 2)) == "80.0% (95 %: 49.0% to 94.3%; 8 won, 0 drawn, 2 lost)"
+
+
+def test_scores_add_up_and_can_be_seen_from_the_other_side() -> None:
+    assert Score(1, 2, 3) + Score(10, 20, 30) == Score(11, 22, 33)
+    assert Score(1, 2, 3).reversed() == Score(3, 2, 1)

@@ -192,4 +192,6 @@ def test_fairy_stockfish_is_not_given_a_value_that_would_end_it() -> None:
 
 
 def _children() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
+    """The rogue engines that this process has running; other tests have children of their own."""
+    alive = [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in alive if str(ROGUE) in child.cmdline()]

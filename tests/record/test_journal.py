@@ -12,10 +12,11 @@ import pytest
 from hand_clock import HandClock
 
 from keisei.errors import JournalError
-from keisei.record.journal import Evaluation, Event, Game, Journal, JournalReader
+from keisei.record.journal import Evaluation, Event, Game, Journal, JournalReader, PlayerRating
 
 GAME = Game("learner", "version 3", "start", ("7g7f", "3c3d"), "black", "checkmate")
 EVALUATION = Evaluation("random", games=10, wins=7, draws=2, losses=1, score=0.8, low=0.5, high=0.95)
+RATING = PlayerRating("policy:run@2", elo=812.5, low=700.0, high=math.inf, games=40)
 METRICS_PER_UPDATE = 5
 GAMES_PER_UPDATE = 2
 
@@ -78,12 +79,14 @@ def test_everything_written_is_read_back_equal(path: Path) -> None:
         journal.add_game(2, GAME)
         journal.add_event(2, event)
         journal.add_evaluation(2, EVALUATION)
+        journal.add_rating(2, RATING)
     with JournalReader(path) as reader:
         assert reader.series("loss") == [(1, 128, 1000.0, 0.1), (2, 256, 1005.0, math.inf)]
         assert math.isnan(reader.series("entropy")[1].value)
         assert reader.games() == [(1, 2, 1005.0, GAME)]
         assert reader.events() == [(1, 2, 1005.0, event)]
         assert reader.evaluations() == [(1, 2, 1005.0, EVALUATION)]
+        assert reader.ratings() == [(1, 2, 1005.0, RATING)]
 
 
 def test_nothing_is_visible_before_the_commit_and_all_of_it_after(path: Path) -> None:
@@ -256,3 +259,52 @@ def test_the_metrics_can_be_read_with_plain_sql(path: Path) -> None:
         .fetchall()
     )
     assert json.dumps(rows) == '[[1, 64, 5.0, "loss", 0.5]]'
+
+
+# ---- ratings
+
+
+def test_a_rating_of_which_nothing_is_known_is_kept(path: Path) -> None:
+    with Journal(path) as journal:
+        journal.add_rating(1, PlayerRating("new", math.nan, -math.inf, math.inf, 0))
+    with JournalReader(path) as reader:
+        ((_, _, _, rating),) = reader.ratings()
+    assert math.isnan(rating.elo)
+    assert (rating.low, rating.high) == (-math.inf, math.inf)
+
+
+def test_a_rewind_forgets_ratings_of_later_updates(path: Path) -> None:
+    with Journal(path) as journal:
+        for update in (1, 2, 3):
+            journal.add_rating(update, RATING)
+        journal.commit()
+        journal.rewind(2)
+    with JournalReader(path) as reader:
+        assert [entry.update for entry in reader.ratings()] == [1, 2]
+
+
+def test_a_journal_from_before_there_were_ratings_is_read_and_goes_on(path: Path) -> None:
+    with Journal(path) as journal:
+        journal.add_evaluation(1, EVALUATION)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE ratings")
+    with JournalReader(path) as reader:
+        assert reader.ratings() == []
+        assert len(reader.evaluations()) == 1
+    with Journal(path) as journal:
+        journal.add_rating(1, RATING)
+    with JournalReader(path) as reader:
+        assert [entry.content for entry in reader.ratings()] == [RATING]
+
+
+def test_ratings_are_added_beside_a_trainer_at_work(path: Path) -> None:
+    with Journal(path) as trainer, Journal(path) as ladder:
+        trainer.add_metrics(1, 10, {"loss": 1.0})
+        trainer.commit()
+        ladder.add_rating(1, RATING)
+        ladder.commit()
+        trainer.add_metrics(2, 20, {"loss": 0.5})
+        trainer.commit()
+    with JournalReader(path) as reader:
+        assert len(reader.series("loss")) == 2
+        assert len(reader.ratings()) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from keisei.errors import JournalError
-from keisei.record.journal_schema import Evaluation, Game, explained
+from keisei.record.journal_schema import Evaluation, Game, PlayerRating, explained
 
 
 def test_a_game_has_a_winner_that_can_be_counted() -> None:
@@ -41,3 +41,9 @@ def test_an_error_names_the_file_and_the_next_step(code: int | None, words: str)
         explained(Path("a/b"), "read"),
     ):
         raise failure
+
+
+@pytest.mark.parametrize(("elo", "low", "high"), [(0, 1, 2), (3, 1, 2), (1, 2, 0), (0, math.nan, 1)])
+def test_a_rating_lies_between_its_bounds(elo: float, low: float, high: float) -> None:
+    with pytest.raises(ValueError, match="between its bounds"):
+        PlayerRating("a", elo, low, high, games=2)

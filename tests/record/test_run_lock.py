@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from keisei.errors import RunDirectoryError
-from keisei.record.run_lock import RunLock, holder_pid
+from keisei.record.run_lock import RunLock, holder_pid, waiting_lock
 
 HOLD = """
 import sys
@@ -81,3 +81,20 @@ def test_no_lock_file_means_no_trainer(tmp_path: Path) -> None:
 def test_a_lock_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="No such file"):
         RunLock(tmp_path / "missing" / "lock")
+
+
+def test_writers_that_wait_take_turns(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with waiting_lock(path, 5.0) as first, waiting_lock(path, 0.05) as second:
+        assert first
+        assert not second
+    with waiting_lock(path, 0.05) as again:
+        assert again
+
+
+def test_a_waiting_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with pytest.raises(RuntimeError, match="inside"), waiting_lock(path, 1.0):
+        raise RuntimeError("inside")
+    with waiting_lock(path, 0.05) as again:
+        assert again

@@ -3,11 +3,13 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY
 
 from keisei.training.stop_signal import EXIT_INTERRUPTED, StopSignal
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 INSISTED = """
 import signal

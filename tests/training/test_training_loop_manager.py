@@ -82,6 +82,16 @@ def test_b1_b12_intervals_count_from_the_beginning_of_the_run_not_of_the_process
     assert snapshots(run) == [2, 4, 6, 8]
 
 
+def test_b1_b12_an_interval_of_one_is_due_at_every_update(run: RunDirectory) -> None:
+    listener = Listener()
+    config = tiny_config(
+        2, evaluation__opponents=["random"], evaluation__games=2, evaluation__interval_updates=1
+    )
+    train(run, config, listener)
+    assert listener.updates_of(EvaluationFinished) == [1, 2, 2]
+    assert listener.updates_of(CheckpointSaved) == [0, 1, 2]
+
+
 def test_b3_nothing_is_due_at_update_zero(run: RunDirectory) -> None:
     listener = Listener()
     config = tiny_config(

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -117,8 +117,7 @@ class SlotWorkerEnd:
             self._watch.wait(left)
 
 
-@dataclass(frozen=True)
-class ReceivedSlot:
+class ReceivedSlot(NamedTuple):
     """A filled slot as the trainer sees it; `rows` lie in shared memory until the slot is released."""
 
     worker: int
@@ -202,7 +201,9 @@ class WorkerCommunicator:
         line = self._lines[worker]
         if line.channel is None:
             return []
-        last_words = self._drain(worker)
+        last_words: list[Received] = []
+        while messages := self._drain(worker):
+            last_words += messages
         self.rows_lost += max(0, line.status.plies - line.received * self._shape.rows)
         line.free.extend(sorted(line.lent))
         line.lent.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import secrets
 import shutil
 from contextlib import suppress
 from multiprocessing import reduction
@@ -22,6 +23,7 @@ from keisei.errors import ConfigError
 
 #: Where Linux keeps named segments. A write beyond its size ends the process, so there must be room beforehand.
 NAMED_SEGMENTS = Path("/dev/shm")
+SEGMENT_PREFIX = "keisei-"
 #: Limit and use of a container (cgroup v2), of which the figures of the whole machine know nothing.
 CONTAINER_LIMIT, CONTAINER_USE = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 
@@ -123,7 +125,9 @@ class NamedRegion(_ContextManager):
     def create(cls, nbytes: int) -> Self:
         if NAMED_SEGMENTS.is_dir() and (free := shutil.disk_usage(NAMED_SEGMENTS).free) < nbytes:
             raise OSError(None, f"{NAMED_SEGMENTS} has {free:,} bytes left")
-        return cls(SharedMemory(create=True, size=nbytes), nbytes, owner=True)
+        # The owner's pid is in the name, so that a person who finds a segment knows whose it is.
+        name = f"{SEGMENT_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+        return cls(SharedMemory(name=name, create=True, size=nbytes), nbytes, owner=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _attach_named, (self._segment.name, self._nbytes)

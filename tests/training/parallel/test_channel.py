@@ -47,14 +47,14 @@ def test_b6_a_large_message_neither_blocks_the_sender_nor_arrives_in_part() -> N
     ours, theirs = Channel.pair()
     message = os.urandom(LARGE)
     ours.send(message)
-    assert ours.unsent > 0
+    assert ours.unsent
     assert theirs.receive() == []
     received: list[bytes] = []
     while not received:
         ours.flush()
         received = theirs.receive()
     assert received == [message]
-    assert ours.unsent == 0
+    assert not ours.unsent
     ours.close()
     theirs.close()
 
@@ -75,7 +75,7 @@ def test_sending_to_nobody_marks_the_end_and_keeps_nothing() -> None:
     theirs.close()
     ours.send("hello")
     assert ours.ended
-    assert ours.unsent == 0
+    assert not ours.unsent
     ours.close()
 
 

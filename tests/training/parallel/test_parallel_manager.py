@@ -22,7 +22,7 @@ from keisei.errors import ConfigError, WorkerFailedError
 from keisei.training.environments import make_env, play_settings
 from keisei.training.parallel import ParallelManager
 from keisei.training.parallel.parallel_manager import ExperienceBatch
-from keisei.training.parallel.shared_memory import NAMED_SEGMENTS
+from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SEGMENT_PREFIX
 
 ROWS = GAMES_PER_WORKER * PLIES
 PROMPT_SECONDS = 0.1
@@ -260,14 +260,14 @@ def test_async_rows_that_arrive_between_two_updates_are_kept(async_manager: Para
 def test_named_memory_serves_as_well_and_nothing_is_left_or_said(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    segments = set(NAMED_SEGMENTS.iterdir())
+    segments = own_segments()
     config = sample_config(1, parallel__shared_memory="named")
     with ParallelManager(config) as manager:
-        assert set(NAMED_SEGMENTS.iterdir()) > segments
+        assert own_segments() > segments
         for seed in range(2):
             manager.sync_model_to_workers(network(config, seed).state_dict())
             assert len(manager.collect_experiences(PATIENCE_SECONDS)) == 1
-    assert set(NAMED_SEGMENTS.iterdir()) == segments
+    assert own_segments() == segments
     assert capfd.readouterr().err == ""
 
 
@@ -277,3 +277,8 @@ def test_weights_of_another_network_are_refused(async_manager: ParallelManager) 
     with pytest.raises(WorkerFailedError, match="publish the network that the workers were given"):
         async_manager.sync_model_to_workers(other)
     assert async_manager.version == version
+
+
+def own_segments() -> set[Path]:
+    """The named segments of this process; tests beside this one have theirs."""
+    return set(NAMED_SEGMENTS.glob(f"{SEGMENT_PREFIX}{os.getpid()}-*"))

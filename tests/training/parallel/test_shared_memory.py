@@ -10,7 +10,7 @@ import pytest
 
 from keisei.errors import ConfigError
 from keisei.training.parallel import shared_memory
-from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SharedRegion, new_region
+from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SEGMENT_PREFIX, SharedRegion, new_region
 
 KINDS = [pytest.param(True, id="memfd"), pytest.param(False, id="named")]
 
@@ -22,7 +22,8 @@ def _increment(region: SharedRegion) -> None:
 
 
 def segments() -> set[str]:
-    return {path.name for path in NAMED_SEGMENTS.iterdir()} if NAMED_SEGMENTS.is_dir() else set()
+    """The named segments of this process; tests beside this one have theirs."""
+    return {path.name for path in NAMED_SEGMENTS.glob(f"{SEGMENT_PREFIX}{os.getpid()}-*")}
 
 
 @pytest.mark.parametrize("anonymous", KINDS)

@@ -20,7 +20,7 @@ from worker_samples import PATIENCE_SECONDS, StandIns, network, sample_config, u
 from keisei.errors import ConfigError, WorkerFailedError
 from keisei.training.parallel import ParallelManager
 from keisei.training.parallel.parallel_manager import ExperienceBatch
-from keisei.training.parallel.shared_memory import NAMED_SEGMENTS
+from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SEGMENT_PREFIX
 
 HEARTBEAT_SECONDS = 1.0
 RECOVERY_SECONDS = 0.05
@@ -198,7 +198,7 @@ def _finish(run: Run) -> None:
 
 @pytest.mark.parametrize("kind", ["memfd", "named"])
 def test_scaling_up_and_down_in_the_middle_of_updates_loses_nothing(kind: str, tmp_path: Path) -> None:
-    segments = set(NAMED_SEGMENTS.iterdir())
+    segments = own_segments()
     descriptors = psutil.Process().num_fds()
     run = Run(
         tmp_path, workers=2, env__num_games=16, parallel__games_per_worker=4, parallel__shared_memory=kind
@@ -220,7 +220,7 @@ def test_scaling_up_and_down_in_the_middle_of_updates_loses_nothing(kind: str, t
             run.manager.set_num_workers(0)
         assert len(run.update()) == 4, "a refusal changes nothing"
     assert len(set(run.received)) == len(run.received) == 7 * 4
-    assert set(NAMED_SEGMENTS.iterdir()) == segments
+    assert own_segments() == segments
     assert psutil.Process().num_fds() == descriptors
 
 
@@ -282,3 +282,8 @@ def test_more_memory_than_there_is_starts_no_process(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="GiB are free; lower"):
         Run(tmp_path, workers=1000, env__num_games=64_000, training__total_plies=10**9)
     assert not worker_processes()
+
+
+def own_segments() -> set[Path]:
+    """The named segments of this process; tests beside this one have theirs."""
+    return set(NAMED_SEGMENTS.glob(f"{SEGMENT_PREFIX}{os.getpid()}-*"))
