@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,7 +42,7 @@ class Figures:
         ]
 
     def finish(self, results: Path | None) -> None:
-        """Prints the table, and appends it to a file."""
+        """Prints the table, and appends it to a file as a block of its own, under the command that made it."""
         print("\n" + "\n".join(self.lines()))
         if results is None:
             return
@@ -49,9 +51,14 @@ class Figures:
             f"| {row.figure} | {row.contestant} | {row.value_text()} | {machine} | {commit} |"
             for row in self._rows.values()
         ]
-        _append(results, [*(() if results.exists() else HEADER), *lines])
+        with results.open("a", encoding="utf-8") as file:
+            file.write("\n".join(["", f"## `{_command()}`", "", *HEADER, *lines, ""]))
 
 
-def _append(path: Path, lines: Sequence[str]) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
+def _command() -> str:
+    """What was typed, without the file that the figures go to."""
+    words = [f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]
+    if "--results" in words:
+        place = words.index("--results")
+        del words[place : place + 2]
+    return shlex.join(words)

@@ -1,6 +1,8 @@
 """Plies a second with worker processes, beside one in-process run with all threads, in the same run.
 
 Collection: rows from the newest weights, without learning. End to end: a real training run, its first update left out.
+With --games-per-worker every worker plays so many games however many workers there are, and an update grows with them:
+this shows what a worker more brings. Without it they share env.num_games, and smaller batches cost each of them speed.
 Any setting can be given as --section.key value; without any it is the default configuration.
 """
 
@@ -51,17 +53,18 @@ def collection(config: AppConfig, updates: int) -> float:
         collector.close()
 
 
-def settings_of(config: AppConfig, workers: int, updates: int) -> AppConfig:
-    """The configuration with a number of workers, without what is not being measured."""
+def settings_of(config: AppConfig, workers: int, games: int, updates: int) -> AppConfig:
+    """The configuration with a number of workers and games, without what is not being measured."""
     return overridden(
         config,
         {
             "parallel.num_workers": workers,
+            "env.num_games": games,
             "evaluation.opponents": [],
             "record.console": "off",
             "training.time_limit_seconds": 0.0,
             "training.target_kl": 0.0,
-            "training.total_plies": config.rollout_rows * (updates + 1),
+            "training.total_plies": games * config.training.rollout_plies * (updates + 1),
         },
         "in the benchmark",
     )
@@ -78,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--workers", default="1,2,4,8", help="numbers of workers to measure")
+    parser.add_argument("--games-per-worker", type=int, default=None)
     parser.add_argument("--config", type=Path, default=None, help="YAML file of the run to measure")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--updates", type=int, default=4, help="updates a measurement")
@@ -88,17 +92,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     counts = [IN_PROCESS, *map(int, options.workers.split(","))]
     figures = Figures()
     for _ in range(options.repetitions):
-        for name, measure in MEASURES.items():
-            if options.only in (None, name):
-                rates = {}
-                for workers in counts:
-                    chosen = settings_of(config, workers, options.updates)
-                    rates[workers] = measure(chosen, options.updates)
-                    figures.note(f"parallel: {name}", subject(chosen), "plies/s", rates[workers])
-                for workers in counts[2:]:
-                    label = f"{workers} workers against {counts[1]}"
-                    figures.note(f"parallel: {name}, gain", label, "×", rates[workers] / rates[counts[1]])
+        for name in MEASURES if options.only is None else (options.only,):
+            measure_all(name, config, counts, options, figures)
     figures.finish(options.results)
+
+
+def measure_all(
+    name: str, config: AppConfig, counts: Sequence[int], options: argparse.Namespace, figures: Figures
+) -> None:
+    """One repetition of one measure for all numbers of workers, and what they gain over the first."""
+    rates = {}
+    for workers in counts:
+        games = (workers or max(counts)) * (options.games_per_worker or 0) or config.env.num_games
+        chosen = settings_of(config, workers, games, options.updates)
+        rates[workers] = MEASURES[name](chosen, options.updates)
+        figures.note(f"parallel: {name}", subject(chosen), "plies/s", rates[workers])
+    first = counts[1]
+    for workers in counts[2:]:
+        gain = rates[workers] / rates[first]
+        figures.note(f"parallel: {name}, gain", f"{workers} workers against {first}", "×", gain)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Training speed against what the network alone allows, in one run.
 
 The bound is 1 / (1 / forward rate + epochs / train rate): the network plays every ply once and learns from it `epochs`
-times; the rules, the buffer, sampling and bookkeeping would be free. Both rates are the network's own, measured with the
-batch sizes of the run: forward on random planes, train with a plain loss on them.
+times; the rules, the buffer, sampling and bookkeeping would be free. Both rates are the network's own, measured with
+the batch sizes of the run: forward on random planes, train with a plain loss on them.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator, Iterator, Sequence
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Protocol
 
@@ -41,6 +42,13 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     report = yield
     _refuse_skip(report, may_be_skipped=False)
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _resource_tracker() -> None:
+    """Python's own helper process, a child and a descriptor: there from the start, so that tests can count theirs."""
+    if sys.platform != "win32":
+        resource_tracker.ensure_running()
 
 
 class StartPython(Protocol):

@@ -216,7 +216,8 @@ def test_typo_in_a_file_gives_file_line_and_suggestion(tmp_path: Path) -> None:
         ),
         (
             "evaluation:\n  opponents: [[random]]\n",
-            "'evaluation.opponents' in {path} line 2: expected list of 'random', 'mate1', 'greedy', 'ab1', 'ab2', 'ab3', 'ab4', 'ab5' or 'ab6', got a list",
+            "'evaluation.opponents' in {path} line 2: expected list of 'random', 'mate1', 'greedy', "
+            "'ab1', 'ab2', 'ab3', 'ab4', 'ab5' or 'ab6', got a list",
         ),
         (
             "training:\n  learning_rate: fast\n",
@@ -232,7 +233,8 @@ def test_typo_in_a_file_gives_file_line_and_suggestion(tmp_path: Path) -> None:
         ),
         (
             "evaluation:\n  opponents: [random, gredy]\n",
-            "'evaluation.opponents' in {path} line 2: expected list of 'random', 'mate1', 'greedy', 'ab1', 'ab2', 'ab3', 'ab4', 'ab5' or 'ab6', got 'gredy'",
+            "'evaluation.opponents' in {path} line 2: expected list of 'random', 'mate1', 'greedy', "
+            "'ab1', 'ab2', 'ab3', 'ab4', 'ab5' or 'ab6', got 'gredy'",
         ),
         (
             "evaluation:\n  opponents: [random, random]\n",

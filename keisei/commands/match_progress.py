@@ -19,7 +19,8 @@ class TournamentProgress:
     """A bar that counts games."""
 
     def __init__(self, total: int) -> None:
-        self._bar = Progress(console=Console(stderr=True), transient=True)
+        console = Console(stderr=True)
+        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
         self._task = self._bar.add_task("playing", total=total)
         self.games = 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,15 +32,30 @@ class GameSaver:
         for game in games:
             path = self._folder / f"{game.pair + 1:04d}-{game.first_color.name.lower()}.{self._suffix}"
             try:
-                path.write_text(write_record(self._record(game), self._suffix), encoding="utf-8")
+                path.write_text(self._text(game), encoding="utf-8")
             except OSError as error:
                 raise self._failure(error) from error
+
+    def _text(self, game: PlayedGame) -> str:
+        """The record; where the format has no word for how the game ended, the comment alone says it."""
+        record = self._record(game)
+        try:
+            return write_record(record, self._suffix)
+        except RecordError:
+            return write_record(replace(record, result=None), self._suffix)
 
     def _record(self, game: PlayedGame) -> GameRecord:
         first, second = self._names
         black, white = (first, second) if game.first_color is Color.BLACK else (second, first)
-        result = RecordResult(game.winner, game.reason)
-        return GameRecord(game.game.start_sfen, tuple(game.game.moves), black, white, result)
+        moves = tuple(game.game.moves)
+        return GameRecord(
+            game.game.start_sfen,
+            moves,
+            black,
+            white,
+            RecordResult(game.winner, game.reason),
+            comments={len(moves): f"{game.reason.value}: {game.note}"} if game.note else {},
+        )
 
     def _failure(self, error: OSError) -> RecordError:
         return RecordError(

@@ -36,12 +36,16 @@ class LoadedNetwork:
 
     @property
     def name(self) -> str:
-        """Tells this network from every other: run, update, and the beginning of its weights' digest."""
-        files = self.manifest.files
-        graded = AVERAGED_GROUP + TENSOR_SUFFIX
-        digest = files.get(graded, files[MODEL_GROUP + TENSOR_SUFFIX]).sha256[:DIGEST_CHARACTERS]
         home = self.path.resolve().parent.name if self.run is None else self.run.name
-        return f"{home}@{self.manifest.update}#{digest}"
+        return network_name(home, self.manifest)
+
+
+def network_name(home: str, manifest: Manifest) -> str:
+    """Tells a network from every other: run, update, and the beginning of its weights' digest."""
+    files = manifest.files
+    graded = AVERAGED_GROUP + TENSOR_SUFFIX
+    digest = files.get(graded, files[MODEL_GROUP + TENSOR_SUFFIX]).sha256[:DIGEST_CHARACTERS]
+    return f"{home}@{manifest.update}#{digest}"
 
 
 def load_player_network(target: str, runs: Path, device: str) -> LoadedNetwork:

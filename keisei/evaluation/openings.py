@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +29,14 @@ def random_openings(count: int, seed: int, plies: int = OPENING_PLIES) -> list[s
     openings: list[str] = []
     while len(openings) < count:
         drawn = [_random_game(random, plies) for _ in range(count - len(openings))]
-        openings += [game.sfen for game in drawn if game.outcome is None and _is_balanced(game)]
+        openings += [game.sfen for game in _balanced(drawn)]
     return openings
 
 
-def _is_balanced(game: ShogiGame) -> bool:
-    (found,) = search_games([game], BALANCE_DEPTH)
-    return abs(found.score) <= BALANCE_LIMIT
+def _balanced(games: Sequence[ShogiGame]) -> list[ShogiGame]:
+    running = [game for game in games if game.outcome is None]
+    found = search_games(running, BALANCE_DEPTH)
+    return [game for game, best in zip(running, found, strict=True) if abs(best.score) <= BALANCE_LIMIT]
 
 
 def _random_game(random: np.random.Generator, plies: int) -> ShogiGame:

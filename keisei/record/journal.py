@@ -9,7 +9,7 @@ import json
 import math
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -24,11 +24,16 @@ from keisei.record.journal_schema import (
     Event,
     Game,
     PlayerRating,
+    Thought,
+    WatchedPly,
     check_version,
     explained,
 )
 
 __all__ = ["Evaluation", "Event", "Game", "Journal", "JournalReader", "PlayerRating"]
+
+#: Watched plies are for looking at now: only the newest are kept.
+MAX_WATCHED_PLIES = 2_000
 
 Statement = tuple[str, tuple[Any, ...]]
 
@@ -103,8 +108,8 @@ class Journal:
                 )
             )
 
-    def add_game(self, update: int, game: Game) -> None:
-        """Collect one game."""
+    def add_game(self, update: int, game: Game, thoughts: Sequence[Thought] = ()) -> None:
+        """Collect one game, with what the network thought at each ply where that is known."""
         moves = " ".join(game.moves)
         content = (game.black, game.white, game.start_sfen, moves, game.winner, game.reason)
         self._pending.append(
@@ -112,6 +117,38 @@ class Journal:
                 "INSERT INTO games VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (int(update), self._clock(), *content),
             )
+        )
+        if thoughts:
+            text = json.dumps([thought.as_list() for thought in thoughts], separators=(",", ":"))
+            # In the same transaction, so the row inserted last is the game.
+            self._pending.append(
+                ("INSERT INTO game_thoughts VALUES (last_insert_rowid(), ?, ?)", (int(update), text))
+            )
+
+    def add_watched_plies(self, update: int, plies: Sequence[WatchedPly]) -> None:
+        """Collect plies to be watched; they replace the oldest."""
+        now = self._clock()
+        for ply in plies:
+            thought = json.dumps(ply.thought.as_list(), separators=(",", ":"))
+            self._pending.append(
+                (
+                    "INSERT INTO watched_plies VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (int(update), now, ply.board, ply.game, ply.sfen, ply.move, thought, ply.ending),
+                )
+            )
+        if plies:
+            self._pending.append(
+                (
+                    "DELETE FROM watched_plies WHERE id <= (SELECT MAX(id) FROM watched_plies) - ?",
+                    (MAX_WATCHED_PLIES,),
+                )
+            )
+
+    def add_state(self, update: int, name: str, content: Mapping[str, Any]) -> None:
+        """Collect how something stands now; of each name only the newest state is kept."""
+        text = json.dumps(dict(content), default=str)
+        self._pending.append(
+            ("INSERT OR REPLACE INTO latest_states VALUES (?, ?, ?, ?)", (name, int(update), self._clock(), text))
         )
 
     def add_evaluation(self, update: int, evaluation: Evaluation) -> None:
@@ -180,7 +217,7 @@ class Journal:
         with explained(self.path, "rewind"), self._transaction():
             removed = sum(
                 self._delete_after(table, update)
-                for table in ("metric_values", "games", "evaluations", "ratings")
+                for table in ("metric_values", "games", "game_thoughts", "watched_plies", "evaluations", "ratings")
             )
             self._delete_after("updates", update)
             message = f"continued from update {update}; {removed} rows of later updates removed"

@@ -16,6 +16,8 @@ from keisei.record.journal_schema import (
     Event,
     Game,
     PlayerRating,
+    Thought,
+    WatchedPly,
     check_version,
     explained,
     primary_code,
@@ -122,12 +124,46 @@ class JournalReader:
 
     def ratings(self, after_row: int = 0, last: int = ALL_ROWS) -> list[Entry[PlayerRating]]:
         """The ``last`` places on the ladder with a row number above ``after_row``, oldest first."""
-        if not self._rows("SELECT 1 FROM sqlite_master WHERE name = 'ratings'"):
-            return []  # the journal of an older Keisei
+        if not self._has("ratings"):
+            return []
         return [
             Entry(row, update, time, PlayerRating(player, math.nan if elo is None else elo, low, high, games))
             for row, update, time, player, elo, low, high, games in self._tail("ratings", after_row, last)
         ]
+
+    def thoughts(self, game_row: int) -> list[Thought]:
+        """What the network thought at each ply of a kept game; empty where that was not recorded."""
+        if not self._has("game_thoughts"):
+            return []
+        rows = self._rows("SELECT thoughts FROM game_thoughts WHERE game_id = ?", game_row)
+        return [Thought.from_list(content) for content in json.loads(rows[0][0])] if rows else []
+
+    def watched_plies(self, after_row: int = 0, last: int = ALL_ROWS) -> list[Entry[WatchedPly]]:
+        """The ``last`` plies to be watched with a row number above ``after_row``, oldest first."""
+        if not self._has("watched_plies"):
+            return []
+        return [
+            Entry(
+                row,
+                update,
+                time,
+                WatchedPly(board, game, sfen, move, Thought.from_list(json.loads(thought)), ending),
+            )
+            for row, update, time, board, game, sfen, move, thought, ending in self._tail(
+                "watched_plies", after_row, last
+            )
+        ]
+
+    def state(self, name: str) -> Entry[dict[str, Any]] | None:
+        """How ``name`` stood when it was recorded last; None where it never was."""
+        if not self._has("latest_states"):
+            return None
+        rows = self._rows("SELECT rowid, update_number, time, content FROM latest_states WHERE name = ?", name)
+        return Entry(*rows[0][:3], json.loads(rows[0][3])) if rows else None
+
+    def _has(self, table: str) -> bool:
+        """Whether there is the table: the journal of an older Keisei may lack it."""
+        return bool(self._rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
 
     def _tail(self, table: str, after_row: int, last: int) -> list[tuple[Any, ...]]:
         newest_first = f"SELECT * FROM {table} WHERE id > ? ORDER BY id DESC LIMIT ?"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from keisei.errors import JournalError
 
@@ -51,6 +51,18 @@ SCHEMA = (
     """CREATE TABLE IF NOT EXISTS ratings (
         id INTEGER PRIMARY KEY, update_number INTEGER NOT NULL, time REAL NOT NULL,
         player TEXT NOT NULL, elo REAL, low REAL NOT NULL, high REAL NOT NULL, games INTEGER NOT NULL
+    )""",
+    # As the ratings. Thoughts are JSON as `Thought.as_list` gives it.
+    """CREATE TABLE IF NOT EXISTS game_thoughts (
+        game_id INTEGER PRIMARY KEY, update_number INTEGER NOT NULL, thoughts TEXT NOT NULL
+    )""",
+    """CREATE TABLE IF NOT EXISTS watched_plies (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, update_number INTEGER NOT NULL, time REAL NOT NULL,
+        board INTEGER NOT NULL, game INTEGER NOT NULL, sfen TEXT NOT NULL, move TEXT NOT NULL,
+        thought TEXT NOT NULL, ending TEXT NOT NULL
+    )""",
+    """CREATE TABLE IF NOT EXISTS latest_states (
+        name TEXT PRIMARY KEY, update_number INTEGER NOT NULL, time REAL NOT NULL, content TEXT NOT NULL
     )""",
     f"INSERT INTO schema_version SELECT {SCHEMA_VERSION} WHERE NOT EXISTS (SELECT 1 FROM schema_version)",
 )
@@ -113,6 +125,39 @@ class PlayerRating:
         """Refuse an interval without its estimate."""
         if not (self.low <= self.high) or self.elo < self.low or self.elo > self.high:
             raise ValueError(f"a rating lies between its bounds, got {self!r}")
+
+
+@dataclass(frozen=True)
+class Thought:
+    """What the network said of a position: P(win) - P(loss) of the mover, and its likeliest moves, best first."""
+
+    value: float
+    policy: tuple[tuple[str, float], ...] = ()
+
+    def as_list(self) -> list[Any]:
+        """For JSON; `from_list` reads it."""
+        return [self.value, [list(move) for move in self.policy]]
+
+    @classmethod
+    def from_list(cls, content: list[Any]) -> Self:
+        """What `as_list` gave."""
+        value, policy = content
+        return cls(float(value), tuple((str(usi), float(share)) for usi, share in policy))
+
+
+@dataclass(frozen=True)
+class WatchedPly:
+    """One ply of a game in play that people may watch: the position, what was thought of it, and the move.
+
+    ``board`` says on which of the watched boards; ``ending`` is empty unless the game ended with this ply.
+    """
+
+    board: int
+    game: int
+    sfen: str
+    move: str
+    thought: Thought
+    ending: str = ""
 
 
 @dataclass(frozen=True)

@@ -151,8 +151,10 @@ class Engine:
                 self._go_mate(command, received)
             case protocol.PonderHit():
                 self._ponderhit(command.limits, received)
-            case protocol.Stop() | protocol.GameOver():
+            case protocol.Stop():
                 self._stop(received)
+            case protocol.GameOver():
+                self._answer()  # at once: the next game may begin with the next line
             case protocol.Quit():
                 self._answer()  # cshogi waits for ever for the bestmove of a search that it quits
                 self._exit = EXIT_OK
@@ -280,11 +282,10 @@ class Engine:
 
     def _answer(self) -> None:
         """Ends the work under way, if any, with what is known now."""
-        work, self._work = self._work, None
-        if isinstance(work, _MateSearch):
-            self._work = work
+        if isinstance(self._work, _MateSearch):
             self._answer_mate(TIMEOUT)
-        elif work is not None:
+        elif self._work is not None:
+            work, self._work = self._work, None
             self._thinker.cancel()
             self._write(self._best_answer(work))
 

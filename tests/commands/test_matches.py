@@ -5,6 +5,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -152,29 +153,24 @@ def test_results_so_far_are_kept_when_games_can_no_longer_be_saved(capsys: Captu
 
 
 def test_results_so_far_are_reported_after_ctrl_c(tmp_path: Path) -> None:
-    command = [
-        KEISEI,
-        "match",
-        "random",
-        "random",
-        "--games",
-        "100000",
-        "--save",
-        tmp_path,
-        "--format",
-        "usi",
-    ]
+    match = [KEISEI, "match", "random", "random", "--games", "20000", "--max-plies", "20"]
     process = subprocess.Popen(
-        command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*match, "--save", tmp_path, "--format", "usi"],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    while len(list(tmp_path.glob("*.usi"))) < 4 and process.poll() is None:
-        pass
+    while len(list(tmp_path.glob("*.usi"))) < 4:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.05)
+            pytest.fail(f"the match ended by itself: {process.communicate()}")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert out.startswith("random against random: ")
-    assert "ended by" in out
+    assert "ended by max_plies" in out
 
 
 # ---- tournament

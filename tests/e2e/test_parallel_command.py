@@ -15,13 +15,13 @@ from command_line import ENVIRONMENT, KEISEI, call_keisei
 
 from keisei.errors import JournalError
 from keisei.record.journal_reader import JournalReader
+from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SEGMENT_PREFIX
 
 WORKERS, GAMES, PLIES = 2, 8, 10
 ROWS = GAMES * PLIES
 PATIENCE_SECONDS = 120.0
 ORPHAN_SECONDS = 5.0
 STOP_SECONDS = 10.0
-SHARED_MEMORY = Path("/dev/shm")
 FOREVER = 10**9
 SETTINGS: dict[str, object] = {
     "record.name": "run",
@@ -64,6 +64,10 @@ class Training:
         children = psutil.Process(self.process.pid).children()
         return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 
+    def segments(self) -> list[Path]:
+        """Named shared memory of this process."""
+        return list(NAMED_SEGMENTS.glob(f"{SEGMENT_PREFIX}{self.process.pid}-*"))
+
     def updates(self) -> int:
         """Updates in the journal by now."""
         with suppress(JournalError), JournalReader(self.journal) as reader:
@@ -87,7 +91,6 @@ Start = Callable[..., Training]
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts trainings; none outlives its test, and none leaves anything in shared memory."""
-    segments = set(SHARED_MEMORY.iterdir())
     started: list[Training] = []
 
     def start(*arguments: str) -> Training:
@@ -98,7 +101,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     for training in started:
         training.process.kill()
         training.process.communicate()
-    assert set(SHARED_MEMORY.iterdir()) == segments
+        assert not training.segments()
 
 
 def are_gone_within(seconds: float, processes: list[psutil.Process]) -> bool:
@@ -145,13 +148,18 @@ def test_ctrl_c_saves_and_ends_and_kill_9_leaves_no_orphan(start: Start) -> None
     assert are_gone_within(ORPHAN_SECONDS, workers)
 
     saved = training.updates()
-    resumed = start("--resume", "auto")
+    resumed = start("--resume", "auto", "--parallel.shared_memory", "named")
     resumed.reaches(saved + 2)
     workers = resumed.workers()
     assert len(workers) == WORKERS
+    assert resumed.segments()
     workers[0].suspend()  # even one that hears nothing
     resumed.process.kill()
     assert are_gone_within(ORPHAN_SECONDS, workers)
+    deadline = time.monotonic() + ORPHAN_SECONDS
+    while resumed.segments():
+        assert time.monotonic() < deadline, "named memory is left behind"
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,9 @@ class Channel:
             del self.unsent[:sent]
 
     def receive(self) -> list[Any]:
-        """The messages that are complete by now."""
+        """The messages that are complete by now. The end shows at a call of its own, after the last bytes."""
         count = READ_BYTES
-        while count == READ_BYTES:  # less means that nothing is left
+        while count == READ_BYTES:  # less means that nothing is left: one system call for a small message
             try:
                 count = self._socket.recv_into(self._chunk)
             except BlockingIOError:

@@ -65,7 +65,7 @@ class WorkerCrew:
         end = self._communicator.connect(worker)
         process = self._make_process(worker, self._communicator.generation(worker), end)
         try:
-            with _interrupts_held_back(), _one_thread_each():
+            with interrupts_held_back(), one_thread_each():
                 process.start()
         except OSError as error:
             raise WorkerFailedError(f"cannot start worker {worker}: {error}") from error
@@ -193,16 +193,20 @@ def _end(process: BaseProcess) -> bool:
 
 
 def _cause(process: BaseProcess, state: WorkerState) -> str:
-    """Why a process ended, in words."""
+    """Why a worker ended, in words."""
     code = process.exitcode
-    if code is not None and code < 0:
-        return f"signal {signal.Signals(-code).name}"
-    if state is WorkerState.STARTING:
+    if state is WorkerState.STARTING and code is not None and code >= 0:
         return (
             f"exit code {code} before it could start: its error is on the terminal (a script that starts workers "
             "needs the guard if __name__ == '__main__')"
         )
-    return f"exit code {code}"
+    return exit_words(process)
+
+
+def exit_words(process: BaseProcess) -> str:
+    """What ended a process, as the system tells it."""
+    code = process.exitcode
+    return f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
 
 
 def _memory_bytes(process: BaseProcess) -> int:
@@ -213,7 +217,7 @@ def _memory_bytes(process: BaseProcess) -> int:
 
 
 @contextmanager
-def _interrupts_held_back() -> Iterator[None]:
+def interrupts_held_back() -> Iterator[None]:
     """A process that is started meanwhile never hears Ctrl-C, not even before it can say that it does not want to."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -226,7 +230,7 @@ def _interrupts_held_back() -> Iterator[None]:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def one_thread_each() -> Iterator[None]:
     """A process that is started meanwhile makes no pools of threads, one for each core, when it imports libraries."""
     previous = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))

@@ -65,8 +65,8 @@ def test_what_was_sent_before_the_end_can_be_received_and_half_a_message_cannot(
     raw.send(frame("whole") + frame("half")[:-1])
     raw.close()
     assert channel.receive() == ["whole"]
-    assert channel.ended
     assert channel.receive() == []
+    assert channel.ended
     channel.close()
 
 
@@ -85,6 +85,7 @@ def test_unread_credits_of_a_dead_peer_do_not_swallow_its_last_message() -> None
     theirs.send("last words")
     theirs.close()
     assert ours.receive() == ["last words"]
+    assert ours.receive() == []
     assert ours.ended
     ours.close()
 
