@@ -464,9 +464,9 @@ T* take_array(const nb::dict& arrays, const char* name, int rows, std::vector<nb
 }
 
 void make_env(BoundEnv* self, const nb::dict& arrays, int num_games, std::uint64_t seed, int num_threads, int actions,
-              int max_plies, int impasse, bool declare, bool mate, double standard, double handicap, double listed,
-              double random_prefix, double earlier, int prefix_plies, const std::vector<std::string>& handicaps,
-              const std::vector<std::string>& sfens) {
+              int max_plies, int impasse, bool declare, bool mate, bool mirror, double standard, double handicap,
+              double listed, double random_prefix, double earlier, int prefix_plies,
+              const std::vector<std::string>& handicaps, const std::vector<std::string>& sfens) {
     VectorEnvConfig config;
     config.num_games = num_games;
     config.seed = seed;
@@ -475,6 +475,7 @@ void make_env(BoundEnv* self, const nb::dict& arrays, int num_games, std::uint64
     config.rules = {static_cast<std::uint16_t>(max_plies), static_cast<ImpasseRule>(impasse)};
     config.declare = declare;
     config.mate_in_one = mate;
+    config.mirror = mirror;
     config.starts = {standard, handicap, listed, random_prefix, earlier, prefix_plies, {}, {}};
     for (const std::string& sfen : handicaps) config.starts.handicaps.push_back(parse_sfen(sfen));
     for (const std::string& sfen : sfens) config.starts.positions.push_back(parse_sfen(sfen));
@@ -487,6 +488,7 @@ void make_env(BoundEnv* self, const nb::dict& arrays, int num_games, std::uint64
         take_array<std::uint16_t, Row>(arrays, "legal_counts", num_games, keep),
         take_array<std::uint8_t, Row>(arrays, "repetitions", num_games, keep),
         take_array<std::uint16_t, Row>(arrays, "mate_in_one", num_games, keep),
+        take_array<bool, Row>(arrays, "mirrored", num_games, keep),
         take_array<float, Row>(arrays, "rewards", num_games, keep),
         take_array<bool, Row>(arrays, "terminated", num_games, keep),
         take_array<bool, Row>(arrays, "truncated", num_games, keep),
@@ -513,8 +515,8 @@ void bind_vector_env(nb::module_& m) {
     const auto guard = nb::call_guard<nb::gil_scoped_release>();
     nb::class_<BoundEnv>(m, "VectorEnv")
         .def("__init__", &make_env, "arrays"_a, "num_games"_a, "seed"_a, "num_threads"_a, "actions"_a, "max_plies"_a,
-             "impasse"_a, "declare"_a, "mate_in_one"_a, "standard"_a, "handicap"_a, "listed"_a, "random_prefix"_a,
-             "earlier"_a, "prefix_plies"_a, "handicaps"_a, "sfens"_a)
+             "impasse"_a, "declare"_a, "mate_in_one"_a, "mirror"_a, "standard"_a, "handicap"_a, "listed"_a,
+             "random_prefix"_a, "earlier"_a, "prefix_plies"_a, "handicaps"_a, "sfens"_a)
         .def(
             "reset", [](BoundEnv& b) { b.env.reset(); }, guard)
         .def("step", &step_checked, "actions"_a.noconvert(), guard)

@@ -127,6 +127,7 @@ struct Arrays {
     std::array<std::uint16_t, ENV_GAMES> legal_counts{};
     std::array<std::uint8_t, ENV_GAMES> repetitions{};
     std::array<std::uint16_t, ENV_GAMES> mate_in_one{};
+    std::array<bool, ENV_GAMES> mirrored{};
     std::array<float, ENV_GAMES> rewards{};
     std::array<bool, ENV_GAMES> terminated{};
     std::array<bool, ENV_GAMES> truncated{};
@@ -134,8 +135,9 @@ struct Arrays {
     std::array<std::uint8_t, ENV_GAMES * RECORD_BYTES> final_records{};
 
     VectorEnvArrays pointers() {
-        return {records.data(), legal_actions.data(), legal_counts.data(), repetitions.data(), mate_in_one.data(),
-                rewards.data(), terminated.data(),    truncated.data(),    reasons.data(),     final_records.data()};
+        return {records.data(),     legal_actions.data(), legal_counts.data(), repetitions.data(),
+                mate_in_one.data(), mirrored.data(),      rewards.data(),      terminated.data(),
+                truncated.data(),   reasons.data(),       final_records.data()};
     }
 };
 
@@ -146,6 +148,7 @@ VectorEnvConfig small_config() {
     config.starts.standard = 0;
     config.starts.earlier = 1;  // so that a damaged archive is used
     config.mate_in_one = true;
+    config.mirror = true;
     return config;
 }
 

@@ -30,6 +30,7 @@ struct Results {
     std::vector<std::uint16_t> legal_counts = std::vector<std::uint16_t>(GAMES);
     std::vector<std::uint8_t> repetitions = std::vector<std::uint8_t>(GAMES);
     std::vector<std::uint16_t> mate_in_one = std::vector<std::uint16_t>(GAMES);
+    std::vector<std::uint8_t> mirrored = std::vector<std::uint8_t>(GAMES);
     std::vector<float> rewards = std::vector<float>(GAMES);
     std::vector<std::uint8_t> terminated = std::vector<std::uint8_t>(GAMES);
     std::vector<std::uint8_t> truncated = std::vector<std::uint8_t>(GAMES);
@@ -43,6 +44,7 @@ struct Results {
                 legal_counts.data(),
                 repetitions.data(),
                 mate_in_one.data(),
+                reinterpret_cast<bool*>(mirrored.data()),
                 rewards.data(),
                 reinterpret_cast<bool*>(terminated.data()),
                 reinterpret_cast<bool*>(truncated.data()),
@@ -64,6 +66,7 @@ VectorEnvConfig mixed_config(ActionSpace actions, int threads) {
     config.starts.listed = 1;
     config.starts.positions = {parse_sfen("R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1")};
     config.mate_in_one = true;
+    config.mirror = true;
     return config;
 }
 

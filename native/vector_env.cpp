@@ -86,7 +86,7 @@ private:
     std::string_view bytes_;
 };
 
-constexpr std::uint32_t STATE_FORMAT = 1;
+constexpr std::uint32_t STATE_FORMAT = 2;
 
 }  // namespace
 
@@ -98,6 +98,11 @@ VectorEnv::VectorEnv(const VectorEnvConfig& config, const VectorEnvArrays& array
     slots_.reserve(static_cast<std::size_t>(config.num_games));
     for (int i = 0; i < config.num_games; ++i) slots_.emplace_back(config.rules);
     pool_ = std::make_unique<ThreadPool>(std::min(config.num_threads, config.num_games));
+    if (config.mirror) {
+        for (int action = 0; action < action_count(config.actions); ++action) {
+            mirror_table_.push_back(mirrored_action(config.actions, action));
+        }
+    }
     reset();
 }
 
@@ -137,6 +142,7 @@ void VectorEnv::reset() {
 
 void VectorEnv::restart(Slot& slot) {
     begin_game(slot.game, config_.starts, slot.archive, slot.start_random);
+    slot.mirrored = config_.mirror && slot.start_random.below(2) == 1;
     refresh(slot);
 }
 
@@ -173,7 +179,8 @@ void VectorEnv::archive_position(Slot& slot) {
 int VectorEnv::first_illegal(const std::int32_t* actions) {
     std::atomic<int> first{config_.num_games};
     for_each_game([&](int i) {
-        if (slots_[static_cast<std::size_t>(i)].is_legal(actions[i])) return;
+        const Slot& slot = slots_[static_cast<std::size_t>(i)];
+        if (slot.is_legal(in_frame(slot, actions[i]))) return;
         int seen = first.load();
         while (i < seen && !first.compare_exchange_weak(seen, i)) {
         }
@@ -182,9 +189,10 @@ int VectorEnv::first_illegal(const std::int32_t* actions) {
 }
 
 void VectorEnv::step(const std::int32_t* actions) {
-    for_each_game([&](int i) { step_game(i, actions[i]); });
+    for_each_game([&](int i) { step_game(i, in_frame(slots_[static_cast<std::size_t>(i)], actions[i])); });
 }
 
+// `action` as the engine numbers it, not mirrored.
 void VectorEnv::step_game(int i, int action) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
     const Color mover = slot.game.position().turn;
@@ -197,7 +205,7 @@ void VectorEnv::step_game(int i, int action) {
     arrays_.terminated[i] = outcome.over() && outcome.reason != Reason::MAX_PLIES;
     arrays_.reasons[i] = static_cast<std::uint8_t>(outcome.reason);
     if (outcome.over()) {
-        pack_record(slot.game.position(), slot.game.record_context(), arrays_.final_records + i * RECORD_BYTES);
+        write_record(slot, arrays_.final_records + i * RECORD_BYTES);
         archive_position(slot);
         std::swap(slot.game, slot.finished);
         restart(slot);
@@ -208,20 +216,42 @@ void VectorEnv::step_game(int i, int action) {
 // Writes the "after" arrays of one game.
 void VectorEnv::publish(int i) {
     const Slot& slot = slots_[static_cast<std::size_t>(i)];
-    pack_record(slot.game.position(), slot.game.record_context(), arrays_.records + i * RECORD_BYTES);
-    std::memcpy(arrays_.legal_actions + i * MAX_LEGAL_MOVES, slot.legal,
-                static_cast<std::size_t>(slot.count) * sizeof(std::uint16_t));
+    write_record(slot, arrays_.records + i * RECORD_BYTES);
+    std::uint16_t* list = arrays_.legal_actions + i * MAX_LEGAL_MOVES;
+    if (slot.mirrored) {
+        for (int k = 0; k < slot.count; ++k) list[k] = mirror_table_[slot.legal[k]];
+    } else {
+        std::memcpy(list, slot.legal, static_cast<std::size_t>(slot.count) * sizeof(std::uint16_t));
+    }
+    arrays_.mirrored[i] = slot.mirrored;
     arrays_.legal_counts[i] = static_cast<std::uint16_t>(slot.count);
     arrays_.repetitions[i] = static_cast<std::uint8_t>(slot.game.occurrences() - 1);
     if (!config_.mate_in_one) return;
     const Move mate = mate_in_one(slot.game.position());
-    arrays_.mate_in_one[i] = mate == NO_MOVE ? NO_ACTION : action_of(config_.actions, mate, slot.game.position().turn);
+    const int action = mate == NO_MOVE ? NO_ACTION : action_of(config_.actions, mate, slot.game.position().turn);
+    arrays_.mate_in_one[i] = static_cast<std::uint16_t>(in_frame(slot, action));
+}
+
+// The position of a game in its frame.
+void VectorEnv::write_record(const Slot& slot, std::uint8_t* out) const {
+    if (!slot.mirrored) {
+        pack_record(slot.game.position(), slot.game.record_context(), out);
+        return;
+    }
+    std::uint8_t record[RECORD_BYTES];
+    pack_record(slot.game.position(), slot.game.record_context(), record);
+    mirror_record(record, out);
+}
+
+std::int32_t VectorEnv::in_frame(const Slot& slot, std::int32_t action) const {
+    const bool is_action = action >= 0 && action < action_count(config_.actions);
+    return slot.mirrored && is_action ? mirror_table_[static_cast<std::size_t>(action)] : action;
 }
 
 void VectorEnv::random_actions(std::int32_t* out) {
     for_each_game([&](int i) {
         Slot& slot = slots_[static_cast<std::size_t>(i)];
-        out[i] = slot.legal[slot.action_random.below(static_cast<std::uint32_t>(slot.count))];
+        out[i] = in_frame(slot, slot.legal[slot.action_random.below(static_cast<std::uint32_t>(slot.count))]);
     });
 }
 
@@ -261,6 +291,7 @@ std::string VectorEnv::save_state() const {
         out.number(static_cast<std::uint32_t>(slot.archive.size()));
         for (const Position& position : slot.archive) out.position(position);
         out.number(static_cast<std::uint32_t>(slot.archive_next));
+        out.number(static_cast<std::uint8_t>(slot.mirrored));
         out.position(slot.game.start());
         out.number(static_cast<std::uint32_t>(slot.game.plies_played()));
         for (int i = 1; i <= slot.game.plies_played(); ++i) out.number(slot.game.move_at(i));
@@ -288,6 +319,8 @@ void VectorEnv::load_state(std::string_view state) {
                     "the saved games are damaged: an archived position is over");
         }
         slot.archive_next = in.number<std::uint32_t>() % ARCHIVE_SIZE;
+        // A state of a run that mirrors goes on in one that does not, and the other way round, with plain games.
+        slot.mirrored = in.number<std::uint8_t>() == 1 && config_.mirror;
         slot.game.reset(in.position());
         refresh(slot);
         const auto plies = in.number<std::uint32_t>();

@@ -24,16 +24,19 @@ struct VectorEnvConfig {
     StartMixture starts;
     bool declare = true;       // end a game as soon as the mover may declare
     bool mate_in_one = false;  // fill Arrays::mate_in_one
+    bool mirror = false;       // show half of the games left-right mirrored, each from its first ply to its last
 };
 
 // Where the results go; the caller owns the memory. One row a game.
 // "After" arrays describe the position to move in next, past any reset; "step" arrays describe the ply just played.
+// Records and actions, given and taken, are in the frame of their game: mirrored or not.
 struct VectorEnvArrays {
     std::uint8_t* records = nullptr;         // [N, 96] after
     std::uint16_t* legal_actions = nullptr;  // [N, 593] after; entries past the count are unspecified
     std::uint16_t* legal_counts = nullptr;   // [N] after
     std::uint8_t* repetitions = nullptr;     // [N] after: earlier occurrences of the position
     std::uint16_t* mate_in_one = nullptr;    // [N] after: a mating action, or NO_ACTION
+    bool* mirrored = nullptr;                // [N] after: the frame of the game
     float* rewards = nullptr;                // [N] step, in the view of the player who moved
     bool* terminated = nullptr;              // [N] step
     bool* truncated = nullptr;               // [N] step
@@ -82,6 +85,7 @@ private:
     struct Slot {
         explicit Slot(const Rules& rules) : game(rules), finished(rules) {}
 
+        // `action` as the engine numbers it, not mirrored.
         bool is_legal(int action) const;
 
         Game game;
@@ -90,8 +94,9 @@ private:
         Random action_random;           // draws random actions
         std::vector<Position> archive;  // positions of earlier games
         std::size_t archive_next = 0;
-        int count = 0;  // of legal
-        std::uint16_t legal[ACTION_LIST_SIZE];
+        bool mirrored = false;
+        int count = 0;                          // of legal
+        std::uint16_t legal[ACTION_LIST_SIZE];  // not mirrored
     };
 
     template <class Body>
@@ -103,9 +108,13 @@ private:
     void archive_position(Slot& slot);
     void step_game(int i, int action);
     void publish(int i);
+    void write_record(const Slot& slot, std::uint8_t* out) const;
+    // From the frame of a game to the engine's numbers or back; anything that is no action stays what it is.
+    std::int32_t in_frame(const Slot& slot, std::int32_t action) const;
 
     VectorEnvConfig config_;
     VectorEnvArrays arrays_;
+    std::vector<std::uint16_t> mirror_table_;  // the mirror image of each action; empty without mirroring
     std::vector<Slot> slots_;
     std::unique_ptr<ThreadPool> pool_;
 };

@@ -1,8 +1,8 @@
 """Self-play: the only code that plays games for learning, serial and parallel alike.
 
 A rollout plays T plies in each of N games and writes them into `RolloutRows` [T, N]. Games go on from one rollout to
-the next. Each game has a frame: some are seen left-right mirrored from their first ply to their last, for the network
-and in the rows alike, so the rows are what the policy really saw.
+the next. With a mirroring environment some games are seen left-right mirrored from their first ply to their last, by the
+network and in the rows alike: the rows are what the policy really saw.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from torch import Tensor
 from keisei.core.inference import Inference
 from keisei.core.rollout_rows import RolloutRows
 from keisei.core.sampling import draw_actions
-from keisei.shogi import NO_ACTION, REASONS, LegalActions, PolicyOutputMapper, ShogiGame, ShogiVectorEnv
-from keisei.shogi.positions import mirror_records
+from keisei.shogi import NO_ACTION, REASONS, LegalActions, ShogiGame, ShogiVectorEnv
 from keisei.shogi.vector_env import RECORD_FLAGS
 
 WHITE_MOVES_BIT = 1
@@ -54,7 +53,6 @@ class PlaySettings:
     """How games are played for learning."""
 
     mate_in_one: bool
-    flip: bool
     opponent_share: float
     temperature: float
     games_kept: int
@@ -72,14 +70,12 @@ class Rollout:
     ) -> None:
         self.env = env
         self._settings = settings
-        self._mapper = PolicyOutputMapper(env.num_actions)
         self._random = np.random.default_rng(seed)
         self._sampler = torch.Generator().manual_seed(int(self._random.integers(2**63)))
         games = env.num_games
         self._next_game = first_game
         self._game = np.zeros(games, np.int64)
         self._length = np.zeros(games, np.int64)
-        self._mirrored = np.zeros(games, np.bool_)
         # The colour that the learner plays in each game, or BOTH.
         self._learner_color = np.full(games, BOTH, np.int8)
         self._begin(np.arange(games))
@@ -109,50 +105,40 @@ class Rollout:
     def _play_ply(
         self, row: RolloutRows, learner: Inference, opponent: Inference | None, version: int
     ) -> None:
-        records, lists = self._seen_positions()
-        learners = self._learner_moves() if opponent is not None else np.ones(self.env.num_games, np.bool_)
-        forced = self.env.mate_in_one != NO_ACTION if self._settings.mate_in_one else np.zeros_like(learners)
-        row.record[:] = records
-        row.game[:] = self._game
-        row.version[:] = version
-        row.learner[:] = learners
-        row.forced[:] = forced
-        for inference, moving in ((learner, learners), (opponent, ~learners)):
+        self.open_ply(row, version, against=opponent is not None)
+        records, lists = self.env.records, self.env.legal
+        for inference, moving in ((learner, row.learner), (opponent, ~row.learner)):
             if inference is None or not moving.any():
                 continue
-            part = np.flatnonzero(moving)
+            # Rows of all games need no copy; an index would make one.
+            part = slice(None) if moving.all() else np.flatnonzero(moving)
             evaluation = inference.evaluate(
                 records[part], LegalActions(lists.actions[part], lists.counts[part])
             )
             log_probs = self._at_temperature(evaluation.log_probs)
-            actions = self._choose(log_probs, part, forced)
+            actions = self._choose(log_probs, part, row.forced)
             row.action[part] = actions
             chosen = torch.from_numpy(actions.astype(np.int64)).to(log_probs.device)
             row.log_prob[part] = log_probs.gather(1, chosen[:, None]).squeeze(1).cpu().numpy()
             row.value[part] = evaluation.value.cpu().numpy()
-        self.env.step(self._unmirrored(row.action))
+        self.close_ply(row)
+
+    def open_ply(self, row: RolloutRows, version: int, *, against: bool) -> None:
+        """Writes what is known before the moves are chosen; ``against`` says whether an opponent plays its part."""
+        env = self.env
+        row.record[:] = env.records
+        row.game[:] = self._game
+        row.version[:] = version
+        row.learner[:] = self._learner_moves() if against else True
+        row.forced[:] = env.mate_in_one != NO_ACTION if self._settings.mate_in_one else False
+
+    def close_ply(self, row: RolloutRows) -> None:
+        """Plays the chosen actions and writes what they led to."""
+        self.env.step(row.action)
         row.reward[:] = self.env.rewards
         row.terminated[:] = self.env.terminated
         row.truncated[:] = self.env.truncated
         row.next_value[:] = 0
-
-    def _seen_positions(self) -> tuple[NDArray[np.uint8], LegalActions]:
-        """The positions to move in and their legal actions, each in the frame of its game."""
-        mirrored = np.flatnonzero(self._mirrored)
-        if not len(mirrored):
-            return self.env.records, self.env.legal
-        records = self.env.records.copy()
-        records[mirrored] = mirror_records(records[mirrored])
-        longest = int(self.env.legal_counts.max())
-        actions = self.env.legal_actions.copy()
-        # Entries past the count are unspecified and may lie outside the table.
-        listed = np.minimum(actions[mirrored, :longest], self.env.num_actions - 1)
-        actions[mirrored, :longest] = self._mapper.flip_indices(listed)
-        return records, LegalActions(actions, self.env.legal_counts)
-
-    def _unmirrored(self, actions: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Actions in the frame of each game, as the environment numbers them; its own inverse."""
-        return np.where(self._mirrored, self._mapper.flip_indices(actions), actions).astype(np.int32)
 
     def _learner_moves(self) -> NDArray[np.bool_]:
         mover = self.env.records[:, RECORD_FLAGS] & WHITE_MOVES_BIT
@@ -165,14 +151,13 @@ class Rollout:
         return (log_probs / self._settings.temperature).log_softmax(dim=1)
 
     def _choose(
-        self, log_probs: Tensor, part: NDArray[np.intp], forced: NDArray[np.bool_]
+        self, log_probs: Tensor, part: slice | NDArray[np.intp], forced: NDArray[np.bool_]
     ) -> NDArray[np.int32]:
         """One action a row: drawn from the policy, or the mate in one."""
         actions = draw_actions(log_probs.cpu(), self._sampler).numpy().astype(np.int32)
         mates = forced[part]
         if mates.any():
-            mating = np.minimum(self.env.mate_in_one, self.env.num_actions - 1).astype(np.int32)
-            actions[mates] = self._unmirrored(mating)[part][mates]
+            actions[mates] = self.env.mate_in_one[part][mates]
         return actions
 
     def _note_ends(
@@ -188,10 +173,7 @@ class Rollout:
             return
         truncated = np.flatnonzero(env.truncated)
         if len(truncated):
-            finals = env.final_records[truncated]
-            mirrored = self._mirrored[truncated]
-            finals[mirrored] = mirror_records(finals[mirrored])
-            cut_off.append((truncated, ply, finals))
+            cut_off.append((truncated, ply, env.final_records[truncated]))
         for game in ended:
             summary.finished.append(self._finished(int(game)))
             if len(summary.kept) < self._settings.games_kept:
@@ -212,13 +194,11 @@ class Rollout:
         )
 
     def _begin(self, games: NDArray[np.intp]) -> None:
-        """Numbers new games and draws their frame and who plays."""
+        """Numbers new games and draws who plays."""
         count = len(games)
         self._game[games] = np.arange(self._next_game, self._next_game + count)
         self._next_game += count
         self._length[games] = 0
-        if self._settings.flip:
-            self._mirrored[games] = self._random.random(count) < 0.5
         against = self._random.random(count) < self._settings.opponent_share
         colors = self._random.integers(0, 2, count)
         self._learner_color[games] = np.where(against, colors, BOTH)
@@ -230,8 +210,7 @@ class Rollout:
         cut_off: list[tuple[NDArray[np.intp], int, NDArray[np.uint8]]],
     ) -> None:
         """Values behind the last row, and of the true final positions of games that the ply cap ended."""
-        records, _ = self._seen_positions()
-        rows.next_value[-1] = learner.values(records)
+        rows.next_value[-1] = learner.values(self.env.records)
         if not cut_off:
             return
         values = learner.values(np.concatenate([finals for _, _, finals in cut_off]))
@@ -255,7 +234,6 @@ class Rollout:
             "next_game": np.array([self._next_game]),
             "game": self._game.copy(),
             "length": self._length.copy(),
-            "mirrored": self._mirrored.copy(),
             "learner_color": self._learner_color.copy(),
         }
 
@@ -264,7 +242,6 @@ class Rollout:
         self._next_game = int(arrays["next_game"][0])
         self._game[:] = arrays["game"]
         self._length[:] = arrays["length"]
-        self._mirrored[:] = arrays["mirrored"]
         self._learner_color[:] = arrays["learner_color"]
 
 

@@ -41,7 +41,7 @@ class ConsoleSnapshot:
     """All the console shows, at one moment. Immutable: the thread that draws it shares it with nobody.
 
     ``curves`` are the recent values of each loss or figure, newest last. ``board`` is the text of one game in
-    progress. A ``time_limit_seconds`` of 0 is none.
+    progress. A ``time_limit_seconds`` of 0 is none. ``strength`` says what measurements showed, if there were any.
     """
 
     run_name: str
@@ -57,6 +57,7 @@ class ConsoleSnapshot:
     results_by_reason: Mapping[str, int]
     board: str
     health: Health
+    strength: str = ""
 
     def __post_init__(self) -> None:
         """Detach from the dicts that the training loop goes on changing."""
@@ -90,6 +91,9 @@ class ConsoleSnapshot:
 class Painter(Protocol):
     """One way to show snapshots."""
 
+    #: Intervals from one snapshot to the next.
+    intervals: int
+
     def paint(self, snapshot: ConsoleSnapshot) -> None:
         """Show this one now."""
 
@@ -99,6 +103,8 @@ class Painter(Protocol):
 
 class LivePainter:
     """Redraws one block of the terminal in place."""
+
+    intervals = 1
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -129,7 +135,9 @@ class LivePainter:
 
 
 class PlainPainter:
-    """Writes one line per snapshot."""
+    """Writes one line per snapshot; lines stay, so they come less often than a picture is redrawn."""
+
+    intervals = 20
 
     def __init__(self, console: Console) -> None:
         self._file = console.file
@@ -155,7 +163,8 @@ def _painters(mode: ConsoleMode, console: Console) -> list[Painter]:
 
 
 class RunConsole:
-    """Shows the newest snapshot at most every ``interval_seconds``; training never waits for it.
+    """Shows the newest snapshot at most every ``interval_seconds`` (plain lines: every 20th time); training never
+    waits for it.
 
     The loop calls ``offer`` as often as it likes, in every mode and however the plies were collected: there
     is no second way to update the display. ``close`` draws what is left and gives the terminal back.
@@ -182,9 +191,10 @@ class RunConsole:
     def offer(self, build: Callable[[], ConsoleSnapshot]) -> bool:
         """Show a snapshot if one is due; ``build`` is called only then. Returns whether it was."""
         now = self._clock()
-        if now < self._due_at or not self._painters:
+        painters = self._painters
+        if now < self._due_at or not painters:
             return False
-        self._due_at = now + self._interval_seconds
+        self._due_at = now + self._interval_seconds * painters[0].intervals
         self.show(build())
         return True
 

@@ -33,6 +33,7 @@ _DTYPES: Final[dict[str, tuple[type[np.generic], tuple[int, ...]]]] = {
     "legal_counts": (np.uint16, ()),
     "repetitions": (np.uint8, ()),
     "mate_in_one": (np.uint16, ()),
+    "mirrored": (np.bool_, ()),
     "rewards": (np.float32, ()),
     "terminated": (np.bool_, ()),
     "truncated": (np.bool_, ()),
@@ -83,10 +84,13 @@ class ShogiVectorEnv:
 
     - the position to move in next: ``records`` uint8 [N, 96], ``legal_actions`` uint16 [N, 593] of which the first
       ``legal_counts`` uint16 [N] count, ``repetitions`` uint8 [N] (earlier occurrences), ``mate_in_one`` uint16 [N]
-      (a mating action or `NO_ACTION`; only with ``mate_in_one=True``);
+      (a mating action or `NO_ACTION`; only with ``mate_in_one=True``), ``mirrored`` bool [N] (the frame of the game);
     - the ply just played: ``rewards`` float32 [N] in the view of the player who moved, ``terminated`` and
       ``truncated`` bool [N], ``reasons`` uint8 [N] (see `REASONS`), ``final_records`` uint8 [N, 96]: the last
       position of a game that just ended, in the view of the side that would move; other rows are stale.
+
+    With ``mirror=True`` half of the games, drawn at their start, are shown left-right mirrored to their end: their
+    records and actions, those given to `step` too, are mirror images. `game` and `finished_game` are as played.
 
     The arrays are written in place: copy what must outlive the next step. They may be the caller's own, through
     ``arrays``. The same seed gives the same games whatever the number of threads.
@@ -104,6 +108,7 @@ class ShogiVectorEnv:
     legal_counts: npt.NDArray[np.uint16]
     repetitions: npt.NDArray[np.uint8]
     mate_in_one: npt.NDArray[np.uint16]
+    mirrored: npt.NDArray[np.bool_]
     rewards: npt.NDArray[np.float32]
     terminated: npt.NDArray[np.bool_]
     truncated: npt.NDArray[np.bool_]
@@ -122,6 +127,7 @@ class ShogiVectorEnv:
         impasse_rule: ImpasseRule | str = ImpasseRule.CSA27,
         declare: bool = True,
         mate_in_one: bool = False,
+        mirror: bool = False,
         arrays: Mapping[str, npt.NDArray[Any]] | None = None,
     ) -> None:
         if num_games < 1:
@@ -147,6 +153,7 @@ class ShogiVectorEnv:
             impasse=ImpasseRule(impasse_rule).code,
             declare=declare,
             mate_in_one=mate_in_one,
+            mirror=mirror,
             **(starts or Starts()).native(),
         )
 

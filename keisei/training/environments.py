@@ -26,6 +26,7 @@ def make_env(config: AppConfig, *, num_games: int, seed: int, num_threads: int) 
             impasse_rule=env.impasse_rule,
             declare=env.declare,
             mate_in_one=config.training.mate_in_one,
+            mirror=config.training.flip,
         )
     except ValueError as error:
         raise ConfigError(f"the games cannot be set up: {error}; correct the settings of env") from error
@@ -42,7 +43,6 @@ def play_settings(config: AppConfig) -> PlaySettings:
     training = config.training
     return PlaySettings(
         mate_in_one=training.mate_in_one,
-        flip=training.flip,
         opponent_share=training.opponents.share,
         temperature=training.temperature,
         games_kept=config.record.games_kept_per_update,

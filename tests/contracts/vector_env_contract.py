@@ -32,7 +32,7 @@ MakeEnv = Callable[..., Env]
 Choose = Callable[[Env, Sequence[ShogiGame], Random], Actions]
 
 #: What describes the positions to move in, and what describes the ply just played.
-AFTER_ARRAYS = ("records", "legal_counts", "repetitions", "mate_in_one")
+AFTER_ARRAYS = ("records", "legal_counts", "repetitions", "mate_in_one", "mirrored")
 STEP_ARRAYS = ("rewards", "terminated", "truncated", "reasons")
 DECLARING_RULES = (ImpasseRule.CSA27, ImpasseRule.CSA24)
 
@@ -81,6 +81,7 @@ def check_arrays(make: MakeEnv) -> None:
         "legal_counts": ("uint16", ()),
         "repetitions": ("uint8", ()),
         "mate_in_one": ("uint16", ()),
+        "mirrored": ("bool", ()),
         "rewards": ("float32", ()),
         "terminated": ("bool", ()),
         "truncated": ("bool", ()),

@@ -23,7 +23,6 @@ CPU = torch.device("cpu")
 def settings(**changes: object) -> PlaySettings:
     plain: dict[str, object] = {
         "mate_in_one": True,
-        "flip": False,
         "opponent_share": 0.0,
         "games_kept": 0,
         "temperature": 1.0,
@@ -31,9 +30,11 @@ def settings(**changes: object) -> PlaySettings:
     return PlaySettings(**{**plain, **changes})
 
 
-def environment(games: int = 12, seed: int = 3, *, mate_in_one: bool = True) -> ShogiVectorEnv:
+def environment(
+    games: int = 12, seed: int = 3, *, mate_in_one: bool = True, mirror: bool = False
+) -> ShogiVectorEnv:
     starts = Starts(standard=0, listed=1, sfens=[START])
-    return ShogiVectorEnv(games, seed, 1, starts=starts, max_plies=CAP, mate_in_one=mate_in_one)
+    return ShogiVectorEnv(games, seed, 1, starts=starts, max_plies=CAP, mate_in_one=mate_in_one, mirror=mirror)
 
 
 def inference(seed: int = 0, architecture: str = "cnn") -> Inference:
@@ -50,9 +51,15 @@ class Played:
 
 
 def play(
-    play_settings: PlaySettings, *, plies: int = 40, rollouts: int = 1, games: int = 12, seed: int = 3
+    play_settings: PlaySettings,
+    *,
+    plies: int = 40,
+    rollouts: int = 1,
+    games: int = 12,
+    seed: int = 3,
+    mirror: bool = False,
 ) -> Played:
-    env = environment(games, seed, mate_in_one=play_settings.mate_in_one)
+    env = environment(games, seed, mate_in_one=play_settings.mate_in_one, mirror=mirror)
     rollout = Rollout(env, play_settings, seed=seed)
     rows = RolloutRows.allocate(plies * rollouts, games)
     summaries = [

@@ -34,14 +34,14 @@ from keisei.shogi.positions import legal_masks
 TOLERANCE = 1e-6
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["as it is", "flip"])
+@pytest.fixture(scope="module", params=[False, True], ids=["as it is", "mirrored"])
 def played(request: pytest.FixtureRequest) -> Played:
-    return play(settings(flip=request.param, games_kept=1000), rollouts=2)
+    return play(settings(games_kept=1000), rollouts=2, mirror=request.param)
 
 
 @pytest.fixture(scope="module")
 def against_opponents() -> Played:
-    return play(settings(opponent_share=0.7, flip=True), plies=60)
+    return play(settings(opponent_share=0.7), plies=60, mirror=True)
 
 
 def policy_of(network: Inference, rows: RolloutRows) -> tuple[torch.Tensor, torch.Tensor]:
@@ -97,8 +97,8 @@ def test_g2_a_mirrored_game_is_mirrored_in_position_and_action_alike(played: Pla
     assert frames in ({False}, {False, True})
 
 
-def test_half_of_the_games_are_mirrored_when_flip_is_on() -> None:
-    steps = [step for step in replay(play(settings(flip=True), games=40).rows) if step.done]
+def test_half_of_the_games_are_mirrored_in_a_mirroring_environment() -> None:
+    steps = [step for step in replay(play(settings(), games=40, mirror=True).rows) if step.done]
     share = np.mean([is_mirrored(step) for step in steps])
     assert 0.3 < share < 0.7
 
@@ -134,7 +134,7 @@ def test_g4_the_policy_that_plays_is_the_policy_that_learns(architecture: str) -
         "training.minibatch_size": 64,
     }
     agent = PPOAgent(load_config(None, overrides).config, torch.device("cpu"))
-    rollout = Rollout(environment(), settings(flip=True), seed=1)
+    rollout = Rollout(environment(mirror=True), settings(), seed=1)
     rows = RolloutRows.allocate(16, 12)
     rollout.play(rows, agent.inference, version=1)
     buffer = ExperienceBuffer(rows.action.size)
@@ -213,7 +213,7 @@ def test_g3_a_truncated_game_is_continued_from_its_true_final_position(played: P
 
 
 def test_g3_games_that_go_on_behind_the_rollout_are_bootstrapped_from_the_next_position() -> None:
-    played = play(settings(flip=True), plies=17)
+    played = play(settings(), plies=17, mirror=True)
     last = {step.column: step for step in replay(played.rows) if step.ply == 16 and not step.done}
     network = inference()
     for column, step in last.items():
@@ -267,15 +267,15 @@ def test_the_summary_counts_all_plies_and_keeps_only_as_many_games_as_asked() ->
 
 
 def test_saved_games_go_on_exactly() -> None:
-    play_settings = settings(flip=True, opponent_share=0.5)
-    original = Rollout(environment(seed=5), play_settings, seed=5)
+    play_settings = settings(opponent_share=0.5)
+    original = Rollout(environment(seed=5, mirror=True), play_settings, seed=5)
     first, second = RolloutRows.allocate(15, 12), RolloutRows.allocate(15, 12)
     original.play(first, inference(), version=1, opponent=inference(seed=1))
     arrays = {name: array.copy() for name, array in original.state_arrays().items()}
     random_states = capture_random_states(original.generators())
     original.play(second, inference(), version=2, opponent=inference(seed=1))
 
-    other = Rollout(environment(seed=77), play_settings, seed=77)
+    other = Rollout(environment(seed=77, mirror=True), play_settings, seed=77)
     other.load_state_arrays(arrays)
     restore_random_states(random_states, other.generators())
     again = RolloutRows.allocate(15, 12)
@@ -287,8 +287,8 @@ def test_saved_games_go_on_exactly() -> None:
 
 
 def test_the_same_seed_plays_the_same_games() -> None:
-    one, same = play(settings(flip=True), seed=4).rows, play(settings(flip=True), seed=4).rows
-    other = play(settings(flip=True), seed=5).rows
+    one, same = (play(settings(), seed=4, mirror=True).rows for _ in range(2))
+    other = play(settings(), seed=5, mirror=True).rows
     assert all(np.array_equal(array, getattr(same, name)) for name, array in one.arrays().items())
     assert not np.array_equal(one.action, other.action)
 
@@ -315,4 +315,4 @@ def test_a_watched_game_is_a_copy() -> None:
 
 def test_settings_are_immutable() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        settings().flip = True  # type: ignore[misc]  # that is the point
+        settings().mate_in_one = True  # type: ignore[misc]  # that is the point

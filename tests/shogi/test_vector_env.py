@@ -24,6 +24,7 @@ from keisei.shogi import (
     ShogiGame,
     ShogiVectorEnv,
     Starts,
+    positions,
 )
 
 SIZES = ("2187", "13527")
@@ -104,7 +105,9 @@ def test_action_arrays() -> None:
 
 def test_the_seed_decides_and_threads_do_not() -> None:
     contract.check_the_seed_decides(make, steps=120)
-    contract.check_the_seed_decides(make, steps=120, starts=MIXED_STARTS, max_plies=60, mate_in_one=True)
+    contract.check_the_seed_decides(
+        make, steps=120, starts=MIXED_STARTS, max_plies=60, mate_in_one=True, mirror=True
+    )
 
 
 def test_reset_begins_again() -> None:
@@ -118,15 +121,47 @@ def test_random_actions_are_uniform() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_random_play_is_stepping(threads: int) -> None:
     contract.check_random_play_is_stepping(
-        make, plies=300, num_threads=threads, starts=MIXED_STARTS, max_plies=80
+        make, plies=300, num_threads=threads, starts=MIXED_STARTS, max_plies=80, mirror=True
     )
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_saved_state_goes_on_exactly(size: str) -> None:
     contract.check_a_saved_state_goes_on_exactly(
-        make, before=150, after=100, actions=size, starts=MIXED_STARTS, max_plies=60, mate_in_one=True
+        make, before=150, after=100, actions=size, starts=MIXED_STARTS, max_plies=60, mate_in_one=True, mirror=True
     )
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_mirrored_games_are_mirror_images_from_their_first_ply_to_their_last(size: str) -> None:
+    env = make(40, seed=8, actions=size, starts=MIXED_STARTS, max_plies=50, mate_in_one=True, mirror=True)
+    mapper = PolicyOutputMapper(size)
+    frames = env.mirrored.copy()
+    assert 5 < frames.sum() < 35
+    mates = 0
+    for _ in range(200):
+        for index, mirrored in enumerate(frames):
+            game = env.game(index)
+            record = np.frombuffer(game.pack(), np.uint8)[None]
+            expected = positions.mirror_records(record) if mirrored else record
+            assert env.records[index].tobytes() == expected.tobytes()
+            legal = mapper.legal_indices(game)
+            assert sorted(contract.legal_of(env, index)) == sorted(mapper.flip_indices(legal) if mirrored else legal)
+            mate = env.mate_in_one[index]
+            if mate != NO_ACTION:
+                mates += 1
+                played = mapper.flip_indices(np.array([mate]))[0] if mirrored else mate
+                game.make_move(mapper.index_to_move(int(played), game))
+                assert game.outcome is not None
+        env.step(env.random_actions())
+        over = env.terminated | env.truncated
+        for index in np.flatnonzero(over):
+            final = np.frombuffer(env.finished_game(int(index)).pack(), np.uint8)[None]
+            expected = positions.mirror_records(final) if frames[index] else final
+            assert env.final_records[index].tobytes() == expected.tobytes()
+        assert (env.mirrored == frames)[~over].all(), "a game keeps its frame"
+        frames = env.mirrored.copy()
+    assert mates
 
 
 def test_a_state_that_does_not_fit_is_refused() -> None:

@@ -121,10 +121,15 @@ def test_games_are_played_as_the_settings_say() -> None:
     config = tiny_config(
         1,
         training__mate_in_one=False,
-        training__flip=False,
         training__opponents__share=0.25,
         record__games_kept_per_update=7,
     )
     settings = play_settings(config)
-    assert (settings.mate_in_one, settings.flip) == (False, False)
+    assert not settings.mate_in_one
     assert (settings.opponent_share, settings.games_kept) == (0.25, 7)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_games_are_mirrored_where_the_settings_say_so(flip: bool) -> None:
+    env = env_of(tiny_config(1, training__flip=flip), games=64)
+    assert 0 < env.mirrored.sum() < 64 if flip else not env.mirrored.any()
