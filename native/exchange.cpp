@@ -36,6 +36,17 @@ int least_valuable(const Position& position, Bitboard attackers) {
     return best;
 }
 
+// The four bytes of a packed hand.
+int packed_hand_material(const std::uint8_t* hand) {
+    constexpr PieceType LOW[] = {LANCE, SILVER, BISHOP};
+    constexpr PieceType HIGH[] = {KNIGHT, GOLD, ROOK};
+    int total = hand[0] * PIECE_VALUE[PAWN];
+    for (int i = 0; i < 3; ++i) {
+        total += (hand[i + 1] & 15) * PIECE_VALUE[LOW[i]] + (hand[i + 1] >> 4) * PIECE_VALUE[HIGH[i]];
+    }
+    return total;
+}
+
 int immediate_gain(const Position& position, Move move) {
     if (is_drop(move)) return 0;
     const PieceType type = type_of(position.at(move_from(move)));
@@ -44,6 +55,16 @@ int immediate_gain(const Position& position, Move move) {
 }
 
 }  // namespace
+
+int record_material(const std::uint8_t* record) {
+    int total = packed_hand_material(record + RECORD_HANDS) - packed_hand_material(record + RECORD_HANDS + 4);
+    for (int square = 0; square < SQUARES; ++square) {
+        const int code = record[square];
+        if (code == NO_PIECE || code >= PIECE_CODES) continue;
+        total += code <= PIECE_TYPES ? PIECE_VALUE[code - 1] : -PIECE_VALUE[code - 1 - PIECE_TYPES];
+    }
+    return total;
+}
 
 std::vector<Move> greediest_moves(const Position& position) {
     MoveList list;

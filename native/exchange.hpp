@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "position.hpp"
+#include "record.hpp"
 
 namespace keisei {
 
@@ -12,6 +12,9 @@ constexpr int PIECE_VALUE[PIECE_TYPES] = {100, 300, 350, 500, 550, 800, 1000, 0,
 
 // The colour's board and hand less the other side's.
 int material(const Position& position, Color color);
+
+// The mover's board and hand less the opponent's, read off a packed position.
+int record_material(const std::uint8_t* record);
 
 // What the side to move gains on the destination square if both sides go on capturing there, each with its least
 // valuable piece first and each free to stop. Pins are ignored. The move must be pseudo-legal.

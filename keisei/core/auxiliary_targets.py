@@ -6,39 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keisei.core.rollout_rows import UNKNOWN, RolloutRows
-from keisei.shogi.types import PIECE_VALUE
-
-# Packed record (native/record.hpp): 81 squares (0 empty, 1 + type the mover's, 15 + type the opponent's) and
-# each hand in four bytes: pawns; lances, knights; silvers, golds; bishops, rooks (in the low, the high half).
-SQUARES = 81
-HAND_BYTES = 4
-HALF_BYTE_BITS = 4
-LOW_HALF = 0x0F
+from keisei.shogi.positions import material_balance
 
 # The head learns what the balance will be after a few exchanges; even, so that the same player moves then.
 MATERIAL_HORIZON_PLIES = 8
 # Divisors that bring typical targets to about 1.
 MATERIAL_SCALE = 2000.0
 MOVES_LEFT_SCALE_PLIES = 64.0
-
-_SQUARE_VALUE = np.array([0, *PIECE_VALUE, *(-value for value in PIECE_VALUE)], np.int32)
-_PAWN, _LANCE, _KNIGHT, _SILVER, _GOLD, _BISHOP, _ROOK = PIECE_VALUE[:7]
-_LOW_HALF_VALUE = np.array([0, _LANCE, _SILVER, _BISHOP], np.int32)
-_HIGH_HALF_VALUE = np.array([0, _KNIGHT, _GOLD, _ROOK], np.int32)
-
-
-def material_balance(records: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """The mover's material less the opponent's, hands included: ``[..., 96]`` -> ``[...]``."""
-    board = _SQUARE_VALUE[records[..., :SQUARES]].sum(axis=-1, dtype=np.int32)
-    movers_hand = records[..., SQUARES : SQUARES + HAND_BYTES]
-    opponents_hand = records[..., SQUARES + HAND_BYTES : SQUARES + 2 * HAND_BYTES]
-    return np.asarray(board + _hand_value(movers_hand) - _hand_value(opponents_hand), np.int32)
-
-
-def _hand_value(hand: NDArray[np.uint8]) -> NDArray[np.int32]:
-    pawns = hand[..., 0].astype(np.int32) * _PAWN
-    low, high = (hand & LOW_HALF).astype(np.int32), (hand >> HALF_BYTE_BITS).astype(np.int32)
-    return np.asarray(pawns + low @ _LOW_HALF_VALUE + high @ _HIGH_HALF_VALUE, np.int32)
 
 
 def material_targets(rows: RolloutRows) -> NDArray[np.float32]:

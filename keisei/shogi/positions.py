@@ -107,6 +107,14 @@ def masks_from_lists(
     return mask
 
 
+def material_balance(records: Records, *, num_threads: int = 1) -> npt.NDArray[np.int32]:
+    """int32 [...]: the mover's material less the opponent's, hands included, of records uint8 [..., 96]."""
+    rows = as_records(records.reshape(-1, RECORD_BYTES))
+    balance = np.empty(len(rows), np.int32)
+    _native.records_material(rows, balance, num_threads)
+    return balance.reshape(records.shape[:-1])
+
+
 def mirror_records(records: Records) -> Records:
     """The left-right mirror images of positions; `PolicyOutputMapper.flip_table` mirrors their actions."""
     records = as_records(records)

@@ -10,61 +10,16 @@ from keisei.core.auxiliary_targets import (
     MATERIAL_HORIZON_PLIES,
     MATERIAL_SCALE,
     MOVES_LEFT_SCALE_PLIES,
-    PIECE_VALUE,
-    material_balance,
     material_targets,
     moves_left_targets,
     reply_targets,
 )
 from keisei.core.rollout_rows import UNKNOWN, RolloutRows
-from keisei.shogi import RECORD_BYTES, ShogiGame
-
-PAWN, LANCE, KNIGHT, SILVER, GOLD, BISHOP, ROOK, KING = range(8)
-PROMOTED_ROOK = 13
-MOVERS, OPPONENTS = 1, 15
+from keisei.shogi.positions import material_balance
 
 rollouts = st.builds(
     random_rollout, seed=st.integers(0, 2**32 - 1), plies=st.integers(1, 30), games=st.integers(1, 3)
 )
-
-
-def record(
-    board: dict[int, int], movers_hand: tuple[int, ...], opponents_hand: tuple[int, ...]
-) -> np.ndarray:
-    packed = np.zeros(RECORD_BYTES, np.uint8)
-    for square, code in board.items():
-        packed[square] = code
-    for offset, hand in ((81, movers_hand), (85, opponents_hand)):
-        pawns, lances, knights, silvers, golds, bishops, rooks = hand
-        packed[offset : offset + 4] = (
-            pawns,
-            lances | knights << 4,
-            silvers | golds << 4,
-            bishops | rooks << 4,
-        )
-    return packed
-
-
-def test_material_counts_board_and_both_hands() -> None:
-    board = {0: MOVERS + KING, 80: OPPONENTS + KING, 9: MOVERS + PROMOTED_ROOK, 40: OPPONENTS + GOLD}
-    packed = record(board, (18, 0, 0, 4, 0, 2, 0), (0, 3, 1, 0, 2, 0, 1))
-    value = PIECE_VALUE
-    expected = value[PROMOTED_ROOK] - value[GOLD] + 18 * value[PAWN] + 4 * value[SILVER] + 2 * value[BISHOP]
-    expected -= 3 * value[LANCE] + value[KNIGHT] + 2 * value[GOLD] + value[ROOK]
-    assert material_balance(packed) == expected
-
-
-def test_material_agrees_with_the_engine() -> None:
-    generator = np.random.default_rng(5)
-    game = ShogiGame()
-    for _ in range(150):
-        packed = np.frombuffer(game.pack(), np.uint8)
-        assert material_balance(packed) == game.material(game.turn)
-        moves = game.legal_moves()
-        if game.outcome is not None or not moves:
-            game.reset()
-            continue
-        game.make_move(moves[generator.integers(len(moves))])
 
 
 def last_row(rows: RolloutRows, ply: int, game: int) -> int:

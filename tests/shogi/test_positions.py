@@ -21,6 +21,7 @@ from keisei.shogi.positions import (
     legal_mask_bits,
     legal_masks,
     masks_from_lists,
+    material_balance,
     mirror_records,
     unpack_plane_bits,
     unpack_planes,
@@ -349,3 +350,22 @@ def test_a_count_beyond_the_list_does_no_harm(records: np.ndarray) -> None:
 def test_colours_alternate_in_the_samples(records: np.ndarray) -> None:
     movers = Counter(Color(int(flag)) for flag in records[:, FLAGS_BYTE] & 1)
     assert min(movers.values()) > 1_000
+
+
+# ---------------------------------------------------------------- material
+
+
+def test_material_counts_board_and_both_hands() -> None:
+    # 18 pawns, 4 silvers and 2 bishops against 3 lances, 1 knight, 2 golds and a rook; a dragon against a gold.
+    game = ShogiGame("4k4/9/4g4/9/9/9/9/4+R4/4K4 b 2B4S18Pr2gn3l 1")
+    expected = 1300 - 550 + 18 * 100 + 4 * 500 + 2 * 800 - (3 * 300 + 350 + 2 * 550 + 1000)
+    assert material_balance(np.frombuffer(game.pack(), np.uint8)) == expected
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_material_is_that_of_the_game(threads: int) -> None:
+    games = list(visited_games(400, seed=4))
+    packed = np.stack([np.frombuffer(game.pack(), np.uint8) for game in games])
+    expected = [game.material(game.turn) for game in games]
+    assert material_balance(packed, num_threads=threads).tolist() == expected
+    assert material_balance(packed.reshape(20, -1, RECORD_BYTES)).shape == (20, len(games) // 20)
