@@ -8,7 +8,12 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Protocol
 
+import hypothesis
 import pytest
+
+# A time limit for every example would fail on a busy machine, and under sanitizers.
+hypothesis.settings.register_profile("keisei", deadline=None)
+hypothesis.settings.load_profile("keisei")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

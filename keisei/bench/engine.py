@@ -18,6 +18,8 @@ from keisei.shogi import RECORD_BYTES
 
 Progress = Callable[[str], None]
 
+#: Enough for every thread to have work, and the same for each number of threads.
+SCALING_GAMES = 2048
 IMPORT_TIMER = (
     "from time import perf_counter as now; start = now(); import keisei.shogi; print(now() - start)"
 )
@@ -85,13 +87,15 @@ def _measure_into(
 
 
 def _measure_scaling(table: Table, ours: ContestantProcess, plan: Plan, say: Progress) -> None:
-    """Random play with 1, 2, 4 … threads and with one a core, and what they gain over one thread."""
+    """The same games with 1, 2, 4 … threads and with one a core, and what they gain over one thread."""
     counts = list(_thread_counts(plan.most_threads or available_cores()))
     workload, name = Workload.MOVE_LISTS, ours.contestant.name
     rows = [Row(f"{workload}, threads: {count}", name, workload.unit) for count in counts]
     for repetition in range(plan.repetitions):
         for count, row in zip(counts, rows, strict=True):
-            budget = replace(_reseeded(plan.budget, repetition), num_threads=count)
+            budget = replace(
+                _reseeded(plan.budget, repetition), num_threads=count, num_games=SCALING_GAMES
+            )
             _measure_into(table, row, ours, workload, budget, plan, say)
     gains = [
         Row(f"gain, threads: {count}", name, "×", _ratios(row, rows[0]))

@@ -11,7 +11,6 @@ from keisei.shogi import PLANES, ShogiGame, ShogiVectorEnv
 from keisei.shogi.positions import legal_actions, masks_from_lists, unpack_planes_uint8
 
 ACTIONS = "2187"
-NUM_GAMES = 256
 WARM_UP_PLIES = 200  # spread the games over all their phases before records are taken from them
 
 
@@ -83,8 +82,9 @@ class Keisei:
 
 
 def _environment(budget: Budget) -> ShogiVectorEnv:
-    games = NUM_GAMES * budget.num_threads
-    return ShogiVectorEnv(games, seed=budget.seed, num_threads=budget.num_threads, actions=ACTIONS)
+    return ShogiVectorEnv(
+        budget.num_games, seed=budget.seed, num_threads=budget.num_threads, actions=ACTIONS
+    )
 
 
 def _records(budget: Budget) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:

@@ -33,6 +33,7 @@ class Budget:
     perft_depth: int = 5
     seed: int = 0
     num_threads: int = 1
+    num_games: int = 256
 
 
 @dataclass(frozen=True)
