@@ -1,6 +1,6 @@
 """The arena: how much of a match is inference, and what playing many games at once is worth.
 
-Two small networks with weights of their own play paired games by their policies, once many at once and once one after
+Two networks with weights of their own play paired games by their policies, once many at once and once one after
 another; both rates come from the same run. Inference is everything from packed records to log-probabilities (planes,
 masks, forward pass); the rest is the games themselves.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,17 +18,20 @@ import torch
 from figures import Figures
 from numpy.typing import NDArray
 
-from keisei.config_schema import ModelConfig
+from keisei.config_loader import load_config, parse_override_tokens
+from keisei.config_schema import AppConfig
 from keisei.core.devices import choose_device
 from keisei.core.inference import Evaluation, Inference
 from keisei.core.model_factory import model_factory
-from keisei.evaluation.arena import MatchResult, play_match
+from keisei.evaluation.arena import MAX_GAMES_AT_ONCE, play_match
 from keisei.evaluation.openings import random_openings
 from keisei.evaluation.players import PolicyPlayer
+from keisei.shogi.policy import action_count
 from keisei.shogi.positions import LegalActions
 
-ACTIONS = 2187
 SEED = 1
+#: Networks that have learnt nothing do not mate each other; a cap keeps the games as long as real ones.
+MAX_PLIES = 200
 
 
 class TimedInference(Inference):
@@ -44,57 +48,80 @@ class TimedInference(Inference):
         return evaluation
 
 
-def make_inference(options: argparse.Namespace, seed: int) -> TimedInference:
+@dataclass(frozen=True)
+class Sample:
+    """One match."""
+
+    games: int
+    plies: int
+    seconds: float
+    inference_seconds: float
+
+    @property
+    def inference_share(self) -> float:
+        return self.inference_seconds / self.seconds
+
+    @property
+    def games_rate(self) -> float:
+        return self.games / self.seconds
+
+    @property
+    def plies_rate(self) -> float:
+        """Comparable between matches whose games differ in length."""
+        return self.plies / self.seconds
+
+
+def make_inference(config: AppConfig, seed: int) -> TimedInference:
     torch.manual_seed(seed)
-    model = ModelConfig(architecture="resnet", blocks=options.blocks, channels=options.channels)
-    device = choose_device(options.device)
-    network = model_factory(model, ACTIONS).eval().requires_grad_(False).to(device)
-    return TimedInference(network, device=device, precision="fp32", num_threads=torch.get_num_threads())
+    device = choose_device(config.training.device)
+    network = model_factory(config.model, action_count(config.env.actions)).eval().requires_grad_(False)
+    return TimedInference(
+        network.to(device), device=device, precision="fp32", num_threads=torch.get_num_threads()
+    )
 
 
-def measure(options: argparse.Namespace, pairs: int, games_at_once: int) -> tuple[MatchResult, float, float]:
-    """The match, its seconds and those of inference. Moves are drawn, so that no two games are alike."""
-    networks = [make_inference(options, seed) for seed in (SEED, SEED + 1)]
+def measure(config: AppConfig, games: int, games_at_once: int) -> Sample:
+    """One match. Moves are drawn, so that no two games are alike."""
+    networks = [make_inference(config, seed) for seed in (SEED, SEED + 1)]
     players = [PolicyPlayer(str(i), network, temperature=1.0, seed=i) for i, network in enumerate(networks)]
-    openings = random_openings(pairs, SEED)
+    openings = random_openings(games // 2, SEED)
     begun = time.perf_counter()
-    match = play_match(*players, openings, max_plies=options.max_plies, games_at_once=games_at_once)
-    return match, time.perf_counter() - begun, sum(network.seconds for network in networks)
-
-
-def plies(match: MatchResult) -> int:
-    return sum(len(game.game.moves) for game in match.games)
+    match = play_match(*players, openings, max_plies=MAX_PLIES, games_at_once=games_at_once)
+    seconds = time.perf_counter() - begun
+    plies = sum(len(game.game.moves) for game in match.games)
+    return Sample(games, plies, seconds, sum(network.seconds for network in networks))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--config", type=Path, default=None, help="YAML file with the network to measure")
     parser.add_argument("--games", type=int, default=1000)
-    parser.add_argument("--games-at-once", type=int, default=256)
-    parser.add_argument(
-        "--single-games", type=int, default=8, help="how many games are played one after another"
-    )
-    parser.add_argument("--max-plies", type=int, default=200)
-    parser.add_argument("--blocks", type=int, default=4)
-    parser.add_argument("--channels", type=int, default=64)
-    parser.add_argument("--device", default="auto")
+    parser.add_argument("--games-at-once", type=int, default=MAX_GAMES_AT_ONCE)
+    parser.add_argument("--single-games", type=int, default=6, help="how many are played one after another")
+    parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--results", type=Path, default=None, help="file to append the figures to")
-    options = parser.parse_args(arguments)
-    subject = (
-        f"resnet {options.blocks}x{options.channels}, {options.games} games, {options.games_at_once} at once"
-    )
-    measure(options, 1, 2)  # warm-up
+    options, settings = parser.parse_known_args(arguments)
+    config = load_config(options.config, parse_override_tokens(settings)).config
+    model = config.model
+    shape = f"{model.architecture} {model.blocks}x{model.channels}"
+    subject = f"{shape}, {options.games} games, {options.games_at_once} at once"
+    measure(config, 2, 2)  # warm-up
     figures = Figures()
-    single, single_seconds, _ = measure(options, options.single_games // 2, 1)
-    match, seconds, inference_seconds = measure(options, options.games // 2, options.games_at_once)
-    figures.note("arena: share of the time in inference", subject, "%", 100 * inference_seconds / seconds)
-    figures.note("arena: games", subject, "games/s", options.games / seconds)
-    figures.note("arena: plies", subject, "plies/s", plies(match) / seconds)
-    figures.note("arena: games one after another", subject, "games/s", options.single_games / single_seconds)
-    # By plies, since the few single games need not be as long as the others.
-    gain = plies(match) / seconds / (plies(single) / single_seconds)
-    figures.note("arena: gain over one after another", subject, "×", gain)
+    for _ in range(options.repetitions):
+        single = measure(config, options.single_games, 1)
+        match = measure(config, options.games, options.games_at_once)
+        figures.note("arena: share of the time in inference", subject, "%", 100 * match.inference_share)
+        figures.note("arena: games", subject, "games/s", match.games_rate)
+        figures.note("arena: plies", subject, "plies/s", match.plies_rate)
+        figures.note("arena: games one after another", shape, "games/s", single.games_rate)
+        figures.note(
+            "arena: gain over one after another, by plies",
+            subject,
+            "×",
+            match.plies_rate / single.plies_rate,
+        )
     figures.finish(options.results)
 
 

@@ -1,13 +1,13 @@
-"""Gumbel search against what the network alone allows, in one run.
+"""The searches: Gumbel search against what the network alone allows, and the fixed opponent ab3 by the clock.
 
-The bound is the network's own forward rate at the batch of the search: planes that lie ready, no legal moves, no tree.
-Search and bare forward passes take turns, step by step, so that whatever else the machine does hits both alike.
+The bound of the Gumbel search is the network's own forward rate at the batch of the search: planes that lie ready, no
+legal moves, no tree. Search and bare forward passes take turns, step by step, so that whatever else the machine does
+hits both alike. The alpha-beta search has one thread.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from figures import Figures
 
-from keisei.bench.table import describe_commit, describe_machine
 from keisei.config_loader import load_config, parse_override_tokens
 from keisei.config_schema import AppConfig
 from keisei.core.devices import choose_device
@@ -26,10 +26,16 @@ from keisei.evaluation.gumbel_search import GumbelSearch
 from keisei.evaluation.openings import random_openings
 from keisei.shogi import RECORD_BYTES, ShogiGame
 from keisei.shogi.policy import action_count
+from keisei.shogi.search import search_games
 
 #: Plies from the start: positions with captures, drops and checks, as in the middle of a game.
 OPENING_PLIES = 40
 SEED = 1
+ALPHA_BETA_DEPTH = 3
+SELF_PLAY_GAMES = 32
+SELF_PLAY_PLIES = 160
+PLIES_BETWEEN = 8
+MILLISECONDS = 1000
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,33 @@ def _wait_for(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def positions_of_games() -> list[ShogiGame]:
+    """What a fixed opponent meets: positions from beginning to end of games that ab1 plays against itself."""
+    games = [ShogiGame(sfen) for sfen in random_openings(SELF_PLAY_GAMES, SEED)]
+    met = []
+    for ply in range(SELF_PLAY_PLIES):
+        games = [game for game in games if game.outcome is None]
+        if ply % PLIES_BETWEEN == 0:
+            met += [game.copy() for game in games]
+        for game, found in zip(games, search_games(games, 1, seed=SEED), strict=True):
+            game.play(found.move)
+    return met
+
+
+def measure_alpha_beta(games: Sequence[ShogiGame], figures: Figures) -> None:
+    """Moves one game at a time, as a match with one game does."""
+    subject = f"ab{ALPHA_BETA_DEPTH}, one thread, {len(games)} positions"
+    nodes, seconds = 0, []
+    for game in games:
+        begun = time.perf_counter()
+        (found,) = search_games([game], ALPHA_BETA_DEPTH, seed=SEED, num_threads=1)
+        seconds.append(time.perf_counter() - begun)
+        nodes += found.nodes
+    figures.note("search: alpha-beta", subject, "nodes/s", nodes / sum(seconds))
+    figures.note("search: alpha-beta, a move", subject, "ms", MILLISECONDS * sum(seconds) / len(seconds))
+    figures.note("search: alpha-beta, slowest move", subject, "ms", MILLISECONDS * max(seconds))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -94,32 +127,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     config = load_config(options.config, parse_override_tokens(settings)).config
     inference = make_inference(config)
     games = [ShogiGame(sfen) for sfen in random_openings(options.games, SEED, plies=OPENING_PLIES)]
-    measure(inference, games, 1)  # warm-up
-    samples = []
-    for repetition in range(options.repetitions):
-        samples.append(measure(inference, games, options.simulations))
-        print(f"repetition {repetition + 1}: {samples[-1].share:.0%} of the forward rate")
-    print_table(config, options, samples)
-
-
-def print_table(config: AppConfig, options: argparse.Namespace, samples: Sequence[Sample]) -> None:
-    model = config.model
     effort = f"{options.games} games, {options.simulations} simulations"
-    shape = f"{model.architecture} {model.blocks}x{model.channels}, {effort}"
-    columns = {
-        "bare forward, positions/s": [sample.forward for sample in samples],
-        "search, positions/s": [sample.search for sample in samples],
-        "share of the forward rate, %": [100 * sample.share for sample in samples],
-    }
-    lines = [
-        f"| search: {name} | {shape} | {statistics.median(values):,.0f} ({min(values):,.0f} to {max(values):,.0f}) "
-        f"| {describe_machine()} | {describe_commit(Path.cwd())} |"
-        for name, values in columns.items()
-    ]
-    print("\n".join(lines))
-    if options.results is not None:
-        with options.results.open("a", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+    subject = f"{config.model.architecture} {config.model.blocks}x{config.model.channels}, {effort}"
+    met = positions_of_games()
+    figures = Figures()
+    measure(inference, games, 1)  # warm-up
+    for _ in range(options.repetitions):
+        sample = measure(inference, games, options.simulations)
+        figures.note("search: bare forward", subject, "positions/s", sample.forward)
+        figures.note("search: Gumbel", subject, "positions/s", sample.search)
+        figures.note("search: Gumbel, share of the forward rate", subject, "%", 100 * sample.share)
+        measure_alpha_beta(met, figures)
+    figures.finish(options.results)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,13 @@ app.command(
     f"{_ENGINE}:verify_engine", name="verify-engine", help="Compare the rules with independent engines."
 )
 app.command("keisei.commands.web:web", name="web", help="Show runs in the browser, and play against them.")
+app.command(
+    "keisei.commands.sweep:sweep", name="sweep", help="Search for good settings, a run for each trial."
+)
+app.command(
+    "keisei.commands.demo:demo", name="demo", help="Train a small network and watch it in the browser."
+)
+app.command("keisei.commands.report:report", name="report", help="Write a run into one HTML file.")
 bench.command(
     "keisei.commands.bench:engine", name="engine", help="The rules engine beside every installed rival."
 )

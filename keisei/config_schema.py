@@ -200,7 +200,7 @@ class ModelConfig(Section):
 
 
 class OpponentsConfig(Section):
-    """Frozen earlier versions of the network as opponents: a guard against forgetting."""
+    """Others than the network itself as opponents: a guard against forgetting."""
 
     share: Share = Field(
         default=0.0,
@@ -212,6 +212,64 @@ class OpponentsConfig(Section):
     snapshot_interval_updates: int = Field(
         default=10, ge=1, description="Updates between two snapshots that join the pool."
     )
+    sampling: Literal["recent", "rating"] = Field(
+        default="recent",
+        description="recent = all in the pool alike; rating = the more often the closer games with an opponent are.",
+    )
+    anchor_share: Share = Field(
+        default=0.0,
+        description="Share of games against players that never change; only the learner's plies are learned from.",
+    )
+    anchors: tuple[str, ...] = Field(
+        default=(),
+        description="These players, as for `keisei match`, e.g. ['greedy', 'ab1', 'usi:fairy-stockfish?nodes=100'].",
+    )
+
+    @model_validator(mode="after")
+    def _games_are_shared_out(self) -> Self:
+        keys = ("training.opponents.share", "training.opponents.anchor_share", "training.opponents.anchors")
+        if self.share + self.anchor_share > 1:
+            raise contradiction(
+                f"training.opponents.share {self.share} and training.opponents.anchor_share {self.anchor_share} "
+                "are more than all games: lower one of them",
+                *keys[:2],
+            )
+        if (self.anchor_share > 0) != bool(self.anchors):
+            raise contradiction(
+                f"training.opponents.anchor_share is {self.anchor_share} but training.opponents.anchors is "
+                f"{list(self.anchors)!r}: name players and set the share above 0, or neither",
+                *keys[1:],
+            )
+        return self
+
+
+class GuardConfig(Section):
+    """What happens when learning collapses: low entropy, bad values, cut-off games, lost strength."""
+
+    patience_updates: int = Field(
+        default=10,
+        ge=0,
+        description="Updates in a row with a bad sign before it counts as a collapse; 0 = the guard is off.",
+    )
+    max_rollbacks: int = Field(
+        default=0,
+        ge=0,
+        description="Times a collapsed run returns to its last healthy checkpoint before it ends; 0 = only warn.",
+    )
+    learning_rate_factor: float = Field(
+        default=0.5, gt=0, lt=1, description="The learning rate is multiplied by it at each return."
+    )
+
+    @model_validator(mode="after")
+    def _who_goes_back_must_watch(self) -> Self:
+        if self.max_rollbacks and not self.patience_updates:
+            raise contradiction(
+                f"training.guard.max_rollbacks is {self.max_rollbacks} but training.guard.patience_updates 0 turns "
+                "the guard off: set it above 0",
+                "training.guard.max_rollbacks",
+                "training.guard.patience_updates",
+            )
+        return self
 
 
 class TrainingConfig(Section):
@@ -344,8 +402,9 @@ class TrainingConfig(Section):
         default=True, description="Same seed, same weights to the last bit; slower on a GPU."
     )
     opponents: OpponentsConfig = Field(
-        default=OpponentsConfig(), description="Frozen earlier versions of the network as opponents."
+        default=OpponentsConfig(), description="Others than the network itself as opponents."
     )
+    guard: GuardConfig = Field(default=GuardConfig(), description="What happens when learning collapses.")
 
     @model_validator(mode="after")
     def _exponential_schedules_end_above_zero(self) -> Self:
@@ -458,6 +517,14 @@ class EvaluationConfig(Section):
     interval_updates: int = Field(
         default=0, ge=0, description="Updates between measurements during training; 0 = only at the end."
     )
+    device: Device = Field(
+        default="cpu",
+        description="Where the network runs in measurements beside training; the last one has training.device.",
+    )
+    registry: PlainPath | None = Field(
+        default=None,
+        description="File of what the opponents play among each other; null = registry.json in the run's folder.",
+    )
     seed: Seed = Field(default=1, description="Seed of starts and opponents, so that measurements compare.")
 
     @field_validator("opponents")
@@ -469,6 +536,19 @@ class EvaluationConfig(Section):
                 f"each opponent at most once, but {', '.join(map(repr, twice))} stands there again"
             )
         return opponents
+
+
+class WandbConfig(Section):
+    """Weights & Biases, if record.trackers names wandb; its own variables (WANDB_API_KEY, WANDB_ENTITY …) hold too."""
+
+    project: RunName = Field(default="keisei", description="Project that the run belongs to.")
+    mode: Literal["auto", "online", "offline"] = Field(
+        default="auto",
+        description="Send to the server or keep files for `wandb sync`; auto = as WANDB_MODE says, else online.",
+    )
+    artifacts: Literal["off", "last", "all"] = Field(
+        default="last", description="Checkpoints to send: none, the one at the end of the run, or every one."
+    )
 
 
 class RecordConfig(Section):
@@ -485,7 +565,10 @@ class RecordConfig(Section):
         default="auto", description="Live display, plain lines or nothing; auto = live if this is a terminal."
     )
     console_interval_seconds: float = Field(
-        default=0.5, gt=0, le=3600, description="Seconds between two refreshes of the console."
+        default=0.5,
+        gt=0,
+        le=3600,
+        description="Seconds between two refreshes of the console; plain lines come every 20th time.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least important messages that go into the run's log."
@@ -496,6 +579,23 @@ class RecordConfig(Section):
         le=65_536,
         description="Finished games per update written to the journal move by move.",
     )
+    trackers: tuple[Literal["tensorboard", "wandb"], ...] = Field(
+        default=(),
+        description="Programs that also get the figures, from a process of their own; e.g. [tensorboard, wandb].",
+    )
+    tracker_queue: int = Field(
+        default=1000,
+        ge=1,
+        le=1_000_000,
+        description="Messages that may wait for the trackers; further ones are left out there, not in the journal.",
+    )
+    tracker_finish_seconds: float = Field(
+        default=30.0,
+        ge=0,
+        le=86_400,
+        description="Longest wait at the end of a run until the trackers have sent what they have.",
+    )
+    wandb: WandbConfig = Field(default=WandbConfig(), description="Weights & Biases.")
 
 
 class WebConfig(Section):

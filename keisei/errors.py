@@ -94,6 +94,10 @@ class SfenError(KeiseiError, ValueError):
     """An SFEN string that is malformed or describes an impossible position."""
 
 
+class SweepError(KeiseiError):
+    """A sweep over settings that cannot begin or go on."""
+
+
 class WebError(KeiseiError):
     """The web page cannot be served as asked."""
 

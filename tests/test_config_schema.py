@@ -138,6 +138,22 @@ NO_STARTS = dict.fromkeys(("standard", "handicap", "random_prefix", "earlier", "
             ["training.entropy_weight", "training.entropy_weight_schedule"],
         ),
         ({"training": {"precision": "fp16", "device": "cpu"}}, ["training.precision", "training.device"]),
+        (
+            {"training": {"guard": {"patience_updates": 0, "max_rollbacks": 1}}},
+            ["training.guard.max_rollbacks", "training.guard.patience_updates"],
+        ),
+        (
+            {"training": {"opponents": {"share": 0.7, "anchor_share": 0.4, "anchors": ["greedy"]}}},
+            ["training.opponents.share", "training.opponents.anchor_share"],
+        ),
+        (
+            {"training": {"opponents": {"anchor_share": 0.4}}},
+            ["training.opponents.anchor_share", "training.opponents.anchors"],
+        ),
+        (
+            {"training": {"opponents": {"anchors": ["ab1"]}}},
+            ["training.opponents.anchor_share", "training.opponents.anchors"],
+        ),
         ({"training": {"minibatch_size": 4097}}, ["training.minibatch_size", "env.num_games"]),
         ({"training": {"total_plies": 4095}}, ["training.total_plies", "training.rollout_plies"]),
     ],

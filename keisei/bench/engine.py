@@ -93,9 +93,7 @@ def _measure_scaling(table: Table, ours: ContestantProcess, plan: Plan, say: Pro
     rows = [Row(f"{workload}, threads: {count}", name, workload.unit) for count in counts]
     for repetition in range(plan.repetitions):
         for count, row in zip(counts, rows, strict=True):
-            budget = replace(
-                _reseeded(plan.budget, repetition), num_threads=count, num_games=SCALING_GAMES
-            )
+            budget = replace(_reseeded(plan.budget, repetition), num_threads=count, num_games=SCALING_GAMES)
             _measure_into(table, row, ours, workload, budget, plan, say)
     gains = [
         Row(f"gain, threads: {count}", name, "×", _ratios(row, rows[0]))

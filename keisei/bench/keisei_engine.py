@@ -82,9 +82,7 @@ class Keisei:
 
 
 def _environment(budget: Budget) -> ShogiVectorEnv:
-    return ShogiVectorEnv(
-        budget.num_games, seed=budget.seed, num_threads=budget.num_threads, actions=ACTIONS
-    )
+    return ShogiVectorEnv(budget.num_games, seed=budget.seed, num_threads=budget.num_threads, actions=ACTIONS)
 
 
 def _records(budget: Budget) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:

@@ -24,8 +24,14 @@ SIGNATURE = 25_470
 OPTIONAL = {
     "pettingzoo": "the PettingZoo environment: pip install 'keisei[envs]'",
     "gymnasium": "the Gymnasium environment: pip install 'keisei[envs]'",
+    "nicegui": "the web page: pip install 'keisei[web]'",
+    "tensorboard": "the tracker of that name: pip install 'keisei[tensorboard]'",
+    "wandb": "the tracker of that name: pip install 'keisei[wandb]'",
+    "optuna": "`keisei sweep`: pip install 'keisei[sweep]'",
+    "onnxruntime": "`keisei export --onnx`: pip install 'keisei[onnx]'",
     "cshogi": "a second oracle for `keisei verify-engine`: pip install cshogi",
 }
+PROGRAMS = {"fairy-stockfish": "an engine to measure against; on Debian: apt-get install fairy-stockfish"}
 
 
 class Finding(NamedTuple):
@@ -42,7 +48,7 @@ def doctor() -> None:
     problems = 0
     for finding in _findings():
         mark = "ok  " if not finding.advice else "FIX "
-        console.print(f"{mark}{finding.subject:<12} {finding.state}")
+        console.print(f"{mark}{finding.subject:<15} {finding.state}")
         if finding.advice:
             problems += 1
             console.print(f"    -> {finding.advice}")
@@ -111,6 +117,8 @@ def _torch() -> Iterator[Finding]:
 
 
 def _packages() -> Iterator[Finding]:
+    from keisei.evaluation.usi_process import find_program
+
     for name, use in OPTIONAL.items():
         try:
             version = importlib.metadata.version(name)
@@ -118,5 +126,7 @@ def _packages() -> Iterator[Finding]:
             yield Finding(name, f"not installed; for {use}")
         else:
             yield Finding(name, version)
+    for name, use in PROGRAMS.items():
+        yield Finding(name, find_program(name) or f"not installed; {use}")
     if sys.maxsize < 2**32:
         yield Finding("python", "32 bits", "use a 64-bit Python")

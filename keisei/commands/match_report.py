@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Reports of engines that lost a game against the rules of the match; more of the same say nothing new.
 NOTES_SHOWN = 3
+#: With fewer, the spread of the results is not known, and intervals reach over thousands of Elo.
+FEWEST_PAIRS = 3
 
 
 def match_lines(result: MatchResult, sprt: Sprt | None) -> list[str]:
@@ -31,9 +33,11 @@ def match_lines(result: MatchResult, sprt: Sprt | None) -> list[str]:
         *(f"  as {color.name.lower()}: {result.score_as(color)}" for color in Color),
         "  ended by " + ", ".join(f"{reason} {count}" for reason, count in _most_frequent(result.reasons)),
     ]
-    if any(result.pair_counts):
-        pairs = sum(result.pair_counts)
+    pairs = sum(result.pair_counts)
+    if pairs >= FEWEST_PAIRS:
         lines.append(f"Elo difference {elo_difference(result.pair_counts)} (95 %, from {pairs} pairs)")
+    else:
+        lines.append(f"Too few pairs of games for an Elo difference: {pairs} of at least {FEWEST_PAIRS}")
     if sprt is not None:
         lines.append(_test_line(result, sprt))
     if result.stopped and sprt is None:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from rich.console import Console
 
+from keisei.commands.kept_results import keep_exam, keep_ratings
 from keisei.commands.match_report import cross_table, match_lines, rating_table
 from keisei.commands.runs import DEFAULT_RUNS, RunsFolder
 from keisei.errors import ConfigError
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from keisei.evaluation.ladder import Ladder
-    from keisei.evaluation.player_specs import OpenedPlayer
-    from keisei.evaluation.ratings import Rating
 
 PLAYER_HELP = (
     "random, mate1, greedy, ab1 to ab6, fairy1 to fairy3, policy:CHECKPOINT, value1:CHECKPOINT, search:CHECKPOINT or "
@@ -174,7 +173,7 @@ def ladder(
         finally:
             ratings = steps.ratings()
             Console(highlight=False).print(rating_table(ratings, [entry.player.name for entry in climbers]))
-            _keep_ratings(climbers, ratings)
+            keep_ratings(climbers, ratings)
             _print_lines([f"All results are in {book.path}"])
 
 
@@ -188,13 +187,17 @@ def tsume(
     runs: RunsFolder = DEFAULT_RUNS,
     device: Device = "auto",
 ) -> None:
-    """Let a player begin mates in 1, 3 and 5 plies; the share it begins rightly, with its 95 % interval."""
+    """Let a player begin mates in 1, 3 and 5 plies; the share it begins rightly, with its 95 % interval.
+
+    The result of a checkpoint is also kept in the journal of its run.
+    """
     from keisei.evaluation.player_specs import opened_players
     from keisei.evaluation.tsume_exam import LENGTHS, make_problems, sit_exam
 
     with opened_players(player, seed=seed, runs=runs, device=device) as (entry,):
         for plies in LENGTHS:
             score = sit_exam(entry.player, make_problems(plies, problems, seed))
+            keep_exam(entry, plies, score)
             low, high = score.interval
             _print_lines(
                 [
@@ -224,24 +227,10 @@ def _climb(steps: Ladder, games: int, width: float) -> None:
     from keisei.commands.match_progress import TournamentProgress
 
     with TournamentProgress(games) as progress:
-        while progress.games < games and steps.widest() > width:
+        while progress.games < games and (widest := steps.widest()) > width:
             first, second = steps.next_pairing()
-            progress.describe(f"{first} against {second}; widest interval {steps.widest():.0f} Elo")
+            progress.describe(f"{first} against {second}; widest interval {widest:.0f} Elo")
             steps.play_step(first, second, on_games=progress.on_games)
-
-
-def _keep_ratings(climbers: Sequence[OpenedPlayer], ratings: Sequence[Rating]) -> None:
-    """Writes each network's rating to the journal of the run it comes from."""
-    from keisei.record.journal import Journal, PlayerRating
-
-    by_name = {rating.name: rating for rating in ratings}
-    for player, network in climbers:
-        rating = by_name.get(player.name)
-        if network is None or network.run is None or rating is None:
-            continue
-        with Journal(network.run.journal_path) as journal:
-            row = PlayerRating(player.name, rating.elo, rating.low, rating.high, rating.games)
-            journal.add_rating(network.manifest.update, row)
 
 
 def _print_lines(lines: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -13,6 +13,7 @@ from keisei.config_schema import RecordConfig
 from keisei.errors import JournalError, KeiseiError
 from keisei.record.journal_reader import JournalReader
 from keisei.record.run_directory import RunDirectory, scan_runs
+from keisei.record.strength import rated_updates, strongest
 
 if TYPE_CHECKING:
     from keisei.record.journal_reader import Entry
@@ -24,6 +25,8 @@ MANIFEST = "manifest.json"
 SHOWN_EVENTS = 5
 #: Shown for a run whose journal cannot be read.
 UNKNOWN = "?"
+#: Shown where nothing has been measured.
+NOTHING = "-"
 INSPECTED_METRICS = ("entropy", "value_loss", "explained_variance", "approx_kl", "plies_per_second")
 
 
@@ -32,16 +35,17 @@ def list_all(*, runs: RunsFolder = DEFAULT_RUNS) -> None:
     console = Console(highlight=False)
     found, refused = scan_runs(runs)
     problems: list[KeiseiError] = [*refused]
-    table = Table("run", "updates", "plies", "strength", "state")
+    table = Table("run", "updates", "plies", "strength", "strongest", "state")
     for run in found:
         state = f"training (pid {run.trainer_pid})" if run.trainer_pid else "at rest"
         try:
-            update, plies, strength = _progress(run)
+            progress = _progress(run)
         except JournalError as error:
             problems.append(error)
-            table.add_row(run.name, UNKNOWN, UNKNOWN, UNKNOWN, state)
+            table.add_row(run.name, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, state)
         else:
-            table.add_row(run.name, str(update), f"{plies:,}", strength, state)
+            counts = (str(progress.update), f"{progress.plies:,}")
+            table.add_row(run.name, *counts, progress.strength, progress.strongest, state)
     console.print(table if found else f"no runs in {runs}; start one with `keisei train`")
     for problem in problems:
         console.print(f"not readable: {problem}", markup=False)
@@ -59,8 +63,9 @@ def inspect(
         _show_checkpoint(console, path)
         return
     run = RunDirectory.find(runs, target)
-    update, plies, _ = _progress(run)
-    console.print(f"run {run.name}: {update} updates, {plies:,} plies, made {run.created:%Y-%m-%d %H:%M} UTC")
+    progress = _progress(run)
+    counts = f"{progress.update} updates, {progress.plies:,} plies"
+    console.print(f"run {run.name}: {counts}, made {run.created:%Y-%m-%d %H:%M} UTC")
     console.print(f"folder {run.path}")
     if run.trainer_pid:
         console.print(f"being trained by process {run.trainer_pid}")
@@ -68,18 +73,32 @@ def inspect(
     _show_checkpoints(console, run)
 
 
-def _progress(run: RunDirectory) -> tuple[int, int, str]:
-    """Updates, plies and the last measured strength, from the journal."""
+class _Progress(NamedTuple):
+    """How far a run is and how strong, from its journal."""
+
+    update: int = 0
+    plies: int = 0
+    #: The last score against each opponent.
+    strength: str = NOTHING
+    #: The rating with the highest lower bound.
+    strongest: str = NOTHING
+
+
+def _progress(run: RunDirectory) -> _Progress:
     if not run.journal_path.is_file():
-        return 0, 0, "-"
+        return _Progress()
     with JournalReader(run.journal_path) as journal:
         newest = max(journal.latest().values(), key=lambda point: point.update, default=None)
-        strength = ", ".join(_strength(entry.content) for entry in _last_of_each(journal)) or "-"
-    return (0, 0, strength) if newest is None else (newest.update, newest.plies, strength)
+        strength = ", ".join(_strength(entry.content) for entry in _last_of_each(journal)) or NOTHING
+        best = strongest(rated_updates(journal.ratings()))
+    update, plies = (0, 0) if newest is None else (newest.update, newest.plies)
+    return _Progress(update, plies, strength, NOTHING if best is None else str(best))
 
 
 def _last_of_each(journal: JournalReader) -> list[Entry[Evaluation]]:
-    newest = {entry.content.opponent: entry for entry in journal.evaluations()}
+    """The measurement of the latest update by opponent; results may have come in another order."""
+    ordered = sorted(journal.evaluations(), key=lambda entry: entry.update)
+    newest = {entry.content.opponent: entry for entry in ordered}
     return list(newest.values())
 
 
@@ -97,6 +116,9 @@ def _show_journal(console: Console, run: RunDirectory) -> None:
                 console.print(f"  {name:<20} {latest[name].value:.4g}")
         for entry in _last_of_each(journal):
             console.print(f"  against {_strength(entry.content)} after update {entry.update}")
+        best = strongest(rated_updates(journal.ratings()))
+        if best is not None:
+            console.print(f"  strongest: {best}; play against it as policy:{run.name}@strongest")
         for event in journal.events(last=SHOWN_EVENTS):
             console.print(f"  event at update {event.update}: {event.content.message}")
 
@@ -105,13 +127,20 @@ def _show_checkpoints(console: Console, run: RunDirectory) -> None:
     from keisei.core.checkpoint import CheckpointFolder, load_checkpoint
     from keisei.errors import CheckpointError
 
-    for path in CheckpointFolder(run.checkpoints_path).paths():
+    folder = CheckpointFolder(run.checkpoints_path)
+    best = None
+    try:
+        best = folder.best_path()
+    except CheckpointError as error:
+        console.print(f"  {error}")
+    for path in folder.paths():
+        mark = ", the strongest" if path == best else ""
         try:
             manifest = load_checkpoint(path).manifest
         except CheckpointError as error:
             console.print(f"  {path.name}: NOT GOOD: {error}")
         else:
-            console.print(f"  {path.name}: verified, {manifest.plies:,} plies, {manifest.created}")
+            console.print(f"  {path.name}: verified, {manifest.plies:,} plies, {manifest.created}{mark}")
 
 
 def _show_checkpoint(console: Console, path: Path) -> None:

@@ -25,8 +25,13 @@ class GameSaver:
         self._names = (match.first, match.second)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            there = next((path for path in folder.glob(f"[0-9]*-*.{suffix}") if path.is_file()), None)
         except OSError as error:
             raise self._failure(error) from error
+        if there is not None:
+            raise RecordError(
+                f"{folder!s} holds games of another match already ({there.name}); choose another folder for --save"
+            )
 
     def save(self, games: Sequence[PlayedGame]) -> None:
         for game in games:

@@ -152,6 +152,8 @@ def _print_report(report: TrainingReport) -> None:
     )
     for opponent, score in report.scores.items():
         console.print(f"Score against {opponent}: {score}")
+    if report.rating is not None:
+        console.print(f"Rating: {report.rating} Elo, where random has 0.")
     console.print(f"Everything is in {report.run}")
     console.print("Try next:")
     for command in (f"keisei inspect {report.run}", f"keisei train --resume {report.run}", "keisei runs"):

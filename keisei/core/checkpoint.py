@@ -144,6 +144,10 @@ class CheckpointFolder:
             )
         return checkpoint
 
+    def path_of(self, update: int) -> Path:
+        """Where the checkpoint of an update is, or would be."""
+        return self.folder / _name_of(update)
+
     def best_path(self) -> Path | None:
         """The checkpoint that was marked best, None if none was or it is gone."""
         pointer = self.folder / BEST_FILE
@@ -167,8 +171,8 @@ class CheckpointFolder:
 class CheckpointStore(CheckpointFolder):
     """The checkpoints of a run, for its trainer: opening it clears away what a killed trainer left half-done.
 
-    Kept are the newest ``keep_last``, every one whose update is a multiple of ``keep_every`` (0 = none), and
-    the best.
+    Kept are the newest ``keep_last``, every one whose update is a multiple of ``keep_every`` (0 = none), the
+    best, and those that somebody holds.
     """
 
     def __init__(self, folder: Path, keep_last: int = 5, keep_every: int = 0) -> None:
@@ -180,6 +184,7 @@ class CheckpointStore(CheckpointFolder):
         super().__init__(folder)
         self.keep_last = keep_last
         self.keep_every = keep_every
+        self._held: dict[str, frozenset[Path]] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._finish_replacements()
@@ -227,6 +232,16 @@ class CheckpointStore(CheckpointFolder):
         self._prune(update)
         return target
 
+    def hold(self, purpose: str, paths: Iterable[Path]) -> None:
+        """Keep these checkpoints, whatever retention says, until the same purpose holds others."""
+        self._held[purpose] = frozenset(paths)
+
+    def remove_after(self, update: int) -> None:
+        """Delete the checkpoints of later updates, newest first: the run goes on from ``update``."""
+        for path in reversed(self.paths()):
+            if (_update_of(path.name) or 0) > update:
+                self._remove(path, f"the run goes back to update {update}")
+
     def mark_best(self, path: Path) -> None:
         """Point at the best checkpoint so far; retention keeps it, and lets the former best go."""
         if path.parent != self.folder or _update_of(path.name) is None or not path.is_dir():
@@ -265,16 +280,18 @@ class CheckpointStore(CheckpointFolder):
         """
         candidates = [path for path in self.paths() if (_update_of(path.name) or 0) <= newest]
         kept = {*candidates[-self.keep_last :], *self._milestones(candidates), self.best_path()}
+        kept.update(*self._held.values())
         for path in candidates:
-            if path in kept:
-                continue
-            try:
-                remove_folder(path)
-            except OSError as error:
-                raise CheckpointError(
-                    f"update {newest} is saved, but the old checkpoint {path!s} cannot be deleted: "
-                    f"{error.strerror}; delete it by hand"
-                ) from error
+            if path not in kept:
+                self._remove(path, f"update {newest} is saved")
+
+    def _remove(self, path: Path, achieved: str) -> None:
+        try:
+            remove_folder(path)
+        except OSError as error:
+            raise CheckpointError(
+                f"{achieved}, but the checkpoint {path!s} cannot be deleted: {error.strerror}; delete it by hand"
+            ) from error
 
     def _milestones(self, paths: Iterable[Path]) -> list[Path]:
         return [

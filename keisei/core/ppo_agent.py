@@ -75,6 +75,8 @@ class PPOAgent:
         # Only fp16 has a range so small that gradients must be scaled into it.
         self.scaler = torch.amp.GradScaler(device.type, enabled=training.precision == "fp16")
         self._shuffler = np.random.default_rng(training.seed)
+        #: By which the schedule of the learning rate is multiplied.
+        self.learning_rate_factor = 1.0
         self._guard = _StepGuard()
         running = compiled_or_plain(self.network) if training.compile else self.network
         threads = torch.get_num_threads()
@@ -99,7 +101,7 @@ class PPOAgent:
 
     def learning_rate(self, progress: float) -> float:
         t = self._training
-        return scheduled(
+        return self.learning_rate_factor * scheduled(
             t.learning_rate_schedule,
             t.learning_rate,
             t.learning_rate_end,

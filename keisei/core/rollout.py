@@ -1,13 +1,13 @@
 """Self-play: the only code that plays games for learning, serial and parallel alike.
 
 A rollout plays T plies in each of N games and writes them into `RolloutRows` [T, N]. Games go on from one rollout to
-the next. With a mirroring environment some games are seen left-right mirrored from their first ply to their last, by the
-network and in the rows alike: the rows are what the policy really saw.
+the next. With a mirroring environment some games are seen left-right mirrored from their first ply to their last, by
+the network and in the rows alike: the rows are what the policy really saw.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -19,10 +19,9 @@ from torch import Tensor
 from keisei.core.inference import Inference
 from keisei.core.rollout_rows import RolloutRows
 from keisei.core.sampling import draw_actions
+from keisei.core.seating import WHITE_MOVES_BIT, Anchor, Seating, SeatingSettings
 from keisei.shogi import NO_ACTION, REASONS, LegalActions, ShogiGame, ShogiVectorEnv
 from keisei.shogi.vector_env import RECORD_FLAGS
-
-WHITE_MOVES_BIT = 1
 
 Winner = Literal["black", "white"]
 
@@ -33,7 +32,20 @@ class FinishedGame(NamedTuple):
     winner: Winner | None
     reason: str
     plies: int
-    against_opponent: bool
+    #: Whom the learner played; empty where it played itself.
+    opponent: str = ""
+    #: The learner's: 1, ½ or 0; None where it played itself.
+    points: float | None = None
+    #: The number of the frozen opponent that played it from its first ply to its last; 0 where there is none.
+    frozen: int = 0
+
+
+class CutOff(NamedTuple):
+    """Games that the ply cap ended at one ply of the rollout."""
+
+    ply: int
+    games: NDArray[np.intp]
+    finals: NDArray[np.uint8]  # [len(games), 96], the positions they ended in
 
 
 @dataclass
@@ -56,6 +68,9 @@ class PlaySettings:
     opponent_share: float
     temperature: float
     games_kept: int
+    anchor_share: float = 0.0
+    #: Whether anchors are drawn by how close games with them are, instead of all alike.
+    by_closeness: bool = False
 
 
 def _never() -> bool:
@@ -63,10 +78,19 @@ def _never() -> bool:
 
 
 class Rollout:
-    """Plays the games of one vector environment with a network, and in some of them against a frozen one."""
+    """Plays the games of one vector environment with a network, and in some of them against somebody else.
+
+    Every ply costs one evaluation: of the learner, or of the frozen opponent, or none where an anchor moves.
+    """
 
     def __init__(
-        self, env: ShogiVectorEnv, settings: PlaySettings, *, seed: int, first_game: int = 0
+        self,
+        env: ShogiVectorEnv,
+        settings: PlaySettings,
+        *,
+        seed: int,
+        first_game: int = 0,
+        anchors: Sequence[Anchor] = (),
     ) -> None:
         self.env = env
         self._settings = settings
@@ -76,8 +100,8 @@ class Rollout:
         self._next_game = first_game
         self._game = np.zeros(games, np.int64)
         self._length = np.zeros(games, np.int64)
-        # The colour that the learner plays in each game, or BOTH.
-        self._learner_color = np.full(games, BOTH, np.int8)
+        shares = SeatingSettings(settings.opponent_share, settings.anchor_share, settings.by_closeness)
+        self._seating = Seating(env, shares, anchors)
         self._begin(np.arange(games))
 
     def play(
@@ -87,18 +111,24 @@ class Rollout:
         *,
         version: int,
         opponent: Inference | None = None,
+        opponent_number: int = 1,
         should_stop: Callable[[], bool] = _never,
     ) -> RolloutSummary:
-        """Fills rows [T, N]; every row carries the version of the weights that chose it."""
+        """Fills rows [T, N]; every row carries the version of the weights that chose it.
+
+        ``opponent_number`` (above 0) tells one frozen opponent from another, so that results are credited to the right
+        one.
+        """
+        self._seating.seat_frozen(0 if opponent is None else opponent_number, self._length == 0)
         summary = RolloutSummary()
-        cut_off: list[tuple[NDArray[np.intp], int, NDArray[np.uint8]]] = []
+        cut_off: list[CutOff] = []
         for ply in range(len(rows.action)):
             if should_stop():
                 summary.stopped = True
                 return summary
             self._play_ply(rows[ply], learner, opponent, version)
-            self._note_ends(ply, summary, cut_off)
-        self._bootstrap(rows, learner, cut_off)
+            self.note_ends(ply, summary, cut_off)
+        self.bootstrap(rows, learner.values(self.env.records), learner, cut_off)
         summary.plies = rows.action.size
         return summary
 
@@ -107,7 +137,8 @@ class Rollout:
     ) -> None:
         self.open_ply(row, version, against=opponent is not None)
         records, lists = self.env.records, self.env.legal
-        for inference, moving in ((learner, row.learner), (opponent, ~row.learner)):
+        frozen = self._seating.frozen_moves(row.learner)
+        for inference, moving in ((learner, row.learner), (opponent, frozen)):
             if inference is None or not moving.any():
                 continue
             # Rows of all games need no copy; an index would make one.
@@ -129,20 +160,17 @@ class Rollout:
         row.record[:] = env.records
         row.game[:] = self._game
         row.version[:] = version
-        row.learner[:] = self._learner_moves() if against else True
+        row.learner[:] = self._seating.learner_moves(against=against)
         row.forced[:] = env.mate_in_one != NO_ACTION if self._settings.mate_in_one else False
 
     def close_ply(self, row: RolloutRows) -> None:
-        """Plays the chosen actions and writes what they led to."""
+        """Plays the chosen actions, those of the anchors too, and writes what they led to."""
+        self._seating.play_anchors(row, self._random)
         self.env.step(row.action)
         row.reward[:] = self.env.rewards
         row.terminated[:] = self.env.terminated
         row.truncated[:] = self.env.truncated
         row.next_value[:] = 0
-
-    def _learner_moves(self) -> NDArray[np.bool_]:
-        mover = self.env.records[:, RECORD_FLAGS] & WHITE_MOVES_BIT
-        return np.asarray((self._learner_color == BOTH) | (self._learner_color == mover))
 
     def _at_temperature(self, log_probs: Tensor) -> Tensor:
         """The policy that is really played from; its log-probabilities are those that the rows record."""
@@ -160,12 +188,8 @@ class Rollout:
             actions[mates] = self.env.mate_in_one[part][mates]
         return actions
 
-    def _note_ends(
-        self,
-        ply: int,
-        summary: RolloutSummary,
-        cut_off: list[tuple[NDArray[np.intp], int, NDArray[np.uint8]]],
-    ) -> None:
+    def note_ends(self, ply: int, summary: RolloutSummary, cut_off: list[CutOff]) -> None:
+        """Tells of the games that the ply ended, and begins others in their place."""
         env = self.env
         self._length += 1
         ended = np.flatnonzero(env.terminated | env.truncated)
@@ -173,7 +197,7 @@ class Rollout:
             return
         truncated = np.flatnonzero(env.truncated)
         if len(truncated):
-            cut_off.append((truncated, ply, env.final_records[truncated]))
+            cut_off.append(CutOff(ply, truncated, env.final_records[truncated]))
         for game in ended:
             summary.finished.append(self._finished(int(game)))
             if len(summary.kept) < self._settings.games_kept:
@@ -190,7 +214,12 @@ class Rollout:
             white_moved = not env.final_records[game, RECORD_FLAGS] & WHITE_MOVES_BIT
             winner = "white" if white_moved == (env.rewards[game] > 0) else "black"
         return FinishedGame(
-            winner, reason.value, int(self._length[game]), bool(self._learner_color[game] != BOTH)
+            winner,
+            reason.value,
+            int(self._length[game]),
+            self._seating.opponent_of(game),
+            self._seating.points(game, winner),
+            self._seating.whole_against(game),
         )
 
     def _begin(self, games: NDArray[np.intp]) -> None:
@@ -199,25 +228,24 @@ class Rollout:
         self._game[games] = np.arange(self._next_game, self._next_game + count)
         self._next_game += count
         self._length[games] = 0
-        against = self._random.random(count) < self._settings.opponent_share
-        colors = self._random.integers(0, 2, count)
-        self._learner_color[games] = np.where(against, colors, BOTH)
+        self._seating.begin(games, self._random)
 
-    def _bootstrap(
+    def bootstrap(
         self,
         rows: RolloutRows,
+        last_values: NDArray[np.float32],
         learner: Inference,
-        cut_off: list[tuple[NDArray[np.intp], int, NDArray[np.uint8]]],
+        cut_off: Sequence[CutOff],
     ) -> None:
         """Values behind the last row, and of the true final positions of games that the ply cap ended."""
-        rows.next_value[-1] = learner.values(self.env.records)
+        rows.next_value[-1] = last_values
         if not cut_off:
             return
-        values = learner.values(np.concatenate([finals for _, _, finals in cut_off]))
+        values = learner.values(np.concatenate([cut.finals for cut in cut_off]))
         start = 0
-        for games, ply, finals in cut_off:
-            rows.next_value[ply, games] = values[start : start + len(finals)]
-            start += len(finals)
+        for cut in cut_off:
+            rows.next_value[cut.ply, cut.games] = values[start : start + len(cut.finals)]
+            start += len(cut.finals)
 
     def watched_game(self, index: int = 0) -> ShogiGame:
         """A copy of a game in flight, for people to look at."""
@@ -226,7 +254,7 @@ class Rollout:
     # ---- to go on exactly where a checkpoint was written
 
     def generators(self) -> Mapping[str, np.random.Generator | torch.Generator]:
-        return {"rollout": self._random, "sampler": self._sampler}
+        return {"rollout": self._random, "sampler": self._sampler, **self._seating.generators()}
 
     def state_arrays(self) -> dict[str, NDArray[Any]]:
         return {
@@ -234,7 +262,7 @@ class Rollout:
             "next_game": np.array([self._next_game]),
             "game": self._game.copy(),
             "length": self._length.copy(),
-            "learner_color": self._learner_color.copy(),
+            **self._seating.state_arrays(),
         }
 
     def load_state_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -242,8 +270,4 @@ class Rollout:
         self._next_game = int(arrays["next_game"][0])
         self._game[:] = arrays["game"]
         self._length[:] = arrays["length"]
-        self._learner_color[:] = arrays["learner_color"]
-
-
-#: The learner plays both colours of a game.
-BOTH = -1
+        self._seating.load_state_arrays(arrays)

@@ -12,13 +12,16 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from keisei.evaluation.likelihood import CATEGORIES, NATS_PER_ELO, Array, with_spread
+from keisei.evaluation.likelihood import CATEGORIES, NATS_PER_ELO, VALUES, Array, with_spread
 from keisei.evaluation.rating_model import Pairings, RatingModel, fixed_players
 from keisei.evaluation.ratings import GAMES_PER_PAIR, Results
 from keisei.evaluation.registry import ZERO
 
 #: How far from the zero a player is thought to be before it has played (standard deviation).
 EXPECTED_SPREAD_NATS = 1000 * NATS_PER_ELO
+#: What ratings say of the score of two players weighs as much as so many games between them.
+RATINGS_COUNT_AS = 4.0
+NOTHING = (0,) * CATEGORIES
 
 
 def choose_pairing(
@@ -39,7 +42,12 @@ def choose_pairing(
     ratings, covariance = _belief(results, number)
 
     def gain(pairing: tuple[str, str]) -> float:
-        return _gain(ratings, covariance, number[widest], number[pairing[0]], number[pairing[1]], pairs)
+        first, second = (number[name] for name in pairing)
+        spread = covariance[first, first] + covariance[second, second] - 2 * covariance[first, second]
+        score = _expected_score(ratings[first] - ratings[second], spread, *_record(results, *pairing))
+        information = pairs * GAMES_PER_PAIR * score * (1 - score)
+        shared = covariance[number[widest], first] - covariance[number[widest], second]
+        return float(shared**2 * information / (1 + information * spread))
 
     first, second = max(combinations(names, 2), key=gain)
     return (second, first) if second == widest else (first, second)
@@ -62,12 +70,19 @@ def _belief(results: Results, number: dict[str, int]) -> tuple[Array, Array]:
     return ratings, covariance
 
 
-def _gain(ratings: Array, covariance: Array, widest: int, first: int, second: int, pairs: int) -> float:
-    """What ``pairs`` of games between two players take off the variance of the widest rating."""
-    spread = covariance[first, first] + covariance[second, second] - 2 * covariance[first, second]
-    # The expected score is itself uncertain: MacKay's factor averages the logistic function over a normal spread.
-    distance = (ratings[first] - ratings[second]) / np.sqrt(1 + np.pi * spread / 8)
-    score = 1 / (1 + np.exp(-distance))
-    information = pairs * GAMES_PER_PAIR * score * (1 - score)
-    shared = covariance[widest, first] - covariance[widest, second]
-    return float(shared**2 * information / (1 + information * spread))
+def _expected_score(difference: float, spread: float, points: float, games: float) -> float:
+    """What the first of two players will score, by their ratings and by their games so far.
+
+    Ratings alone would send the same two players against each other for ever: where one has won everything, the
+    likelihood is flat, their difference stays as uncertain as the prior has it, and another upset seems near.
+    """
+    # The difference is itself uncertain: MacKay's factor averages the logistic function over a normal spread.
+    by_ratings = 1 / (1 + np.exp(-difference / np.sqrt(1 + np.pi * spread / 8)))
+    return float((points + RATINGS_COUNT_AS * by_ratings) / (games + RATINGS_COUNT_AS))
+
+
+def _record(results: Results, first: str, second: str) -> tuple[float, float]:
+    """The first player's points against the second, and their games."""
+    ours, theirs = results.get((first, second), NOTHING), results.get((second, first), NOTHING)
+    points = np.dot(ours, VALUES) + np.dot(theirs, 1 - VALUES)
+    return GAMES_PER_PAIR * float(points), GAMES_PER_PAIR * float(sum(ours) + sum(theirs))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 from keisei.evaluation.likelihood import CATEGORIES, category
-from keisei.evaluation.players import Answer, Closing, Player
+from keisei.evaluation.players import Answer, Closing, LimitedPlayer, Player
 from keisei.evaluation.scores import Score
-from keisei.shogi import Color, Reason, ShogiGame
+from keisei.shogi import Color, Move, Reason, ShogiGame
+from keisei.shogi.many_games import play_moves
 from keisei.shogi.notation.game_record import OutsideReason
 
-MAX_GAMES_AT_ONCE = 256
+MAX_GAMES_AT_ONCE = 512
 GAMES_PER_PAIR = 2
 
 GamesEnded = Callable[[Sequence["PlayedGame"]], None]
@@ -84,7 +86,10 @@ class MatchResult:
 
 
 class Match:
-    """A match in progress; ``result`` holds what is over, also after an error."""
+    """A match in progress; ``result`` holds what is over, also after an error.
+
+    As many games are played at once as both players can make use of, unless ``games_at_once`` says otherwise.
+    """
 
     def __init__(
         self,
@@ -93,12 +98,12 @@ class Match:
         openings: Sequence[str],
         *,
         max_plies: int,
-        games_at_once: int = MAX_GAMES_AT_ONCE,
+        games_at_once: int | None = None,
     ) -> None:
         self.result = MatchResult(first.name, second.name)
         self.total = len(openings) * GAMES_PER_PAIR
         self._players = (first, second)
-        self._games_at_once = games_at_once
+        self._games_at_once = games_at_once or min(_limit(first), _limit(second))
         self._running: list[_Seat] = []
         self._waiting = [
             _Seat(ShogiGame(sfen, max_plies=max_plies), pair, color)
@@ -133,9 +138,7 @@ class Match:
             seats = [seat for seat in running if seat.first_moves is is_first]
             if not seats:
                 continue
-            answers = player.choose([seat.game for seat in seats])
-            for seat, answer in zip(seats, answers, strict=True):
-                seat.take(answer)
+            _take_answers(seats, player.choose([seat.game for seat in seats]))
         for seat in running:
             seat.first_moves = not seat.first_moves
 
@@ -151,19 +154,9 @@ class _Seat:
         self.ended: PlayedGame | None = None
         self._pair = pair
         self._first_color = first_color
-        self._settle()
+        self.settle()
 
-    def take(self, answer: Answer) -> None:
-        """Plays a move or closes the game; whoever may declare a win then does, as in training."""
-        if isinstance(answer, Closing):
-            self._close(answer)
-            return
-        self.game.play(answer)
-        if self.game.outcome is None and self.game.can_declare_win():
-            self.game.declare_win()
-        self._settle()
-
-    def _close(self, closing: Closing) -> None:
+    def close(self, closing: Closing) -> None:
         if closing.reason is Reason.RESIGNATION:
             self.game.resign()
         elif closing.reason is Reason.DECLARATION:
@@ -171,14 +164,35 @@ class _Seat:
         else:
             self._end(self.game.turn.opponent, closing.reason, closing.note)
             return
-        self._settle()
+        self.settle()
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Takes down the end of the game, if it has ended."""
         if self.game.outcome is not None:
             self._end(self.game.outcome.winner, self.game.outcome.reason)
 
     def _end(self, winner: Color | None, reason: Reason | OutsideReason, note: str = "") -> None:
         self.ended = PlayedGame(self.game, self._pair, self._first_color, winner, reason, note)
+
+
+def _limit(player: Player) -> int:
+    """With more games at once than a player can think about, all of them would end late, and none be saved early."""
+    return player.games_at_once if isinstance(player, LimitedPlayer) else MAX_GAMES_AT_ONCE
+
+
+def _take_answers(seats: Sequence[_Seat], answers: Sequence[Answer]) -> None:
+    """Plays the moves and closes the games; whoever may declare a win after a move does, as in training."""
+    moving: list[_Seat] = []
+    moves: list[Move] = []
+    for seat, answer in zip(seats, answers, strict=True):
+        if isinstance(answer, Closing):
+            seat.close(answer)
+        else:
+            moving.append(seat)
+            moves.append(answer)
+    over = play_moves([seat.game for seat in moving], moves, declare=True)
+    for seat in compress(moving, over):
+        seat.settle()
 
 
 def play_match(
@@ -187,7 +201,7 @@ def play_match(
     openings: Sequence[str],
     *,
     max_plies: int,
-    games_at_once: int = MAX_GAMES_AT_ONCE,
+    games_at_once: int | None = None,
     on_game: Callable[[int, int], None] | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> MatchResult:

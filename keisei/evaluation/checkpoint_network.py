@@ -25,13 +25,45 @@ from keisei.record.run_names import NEWEST
 #: The group of tensors that holds the averaged weights, which play better than the last ones.
 AVERAGED_GROUP = "averaged"
 DEFAULT_RUNS = RecordConfig().runs_folder
+#: Between a run and which of its checkpoints is meant; no run has it in its name.
+CHOICE_MARK = "@"
+STRONGEST = "strongest"
 
 
 def find_checkpoint(target: str, runs: Path = DEFAULT_RUNS) -> Path:
-    """The folder that ``target`` names: a path, a run in ``runs``, or the run trained last when it is empty."""
+    """The folder that ``target`` names: a path, a run in ``runs``, or the run trained last when it is empty.
+
+    ``RUN@strongest`` is the checkpoint of a run with the highest lower bound of its rating, ``RUN@120`` that of an
+    update.
+    """
     if target and Path(target).is_dir():
         return Path(target)
-    return RunDirectory.find(runs, target or NEWEST).path
+    name, mark, choice = target.rpartition(CHOICE_MARK)
+    if not mark:
+        return RunDirectory.find(runs, target or NEWEST).path
+    return _chosen(RunDirectory.find(runs, name or NEWEST), choice)
+
+
+def _chosen(run: RunDirectory, choice: str) -> Path:
+    folder = CheckpointFolder(run.checkpoints_path)
+    if choice == STRONGEST:
+        best = folder.best_path()
+        if best is None:
+            raise CheckpointError(
+                f"no checkpoint of the run {run.name!r} has a rating yet; evaluate while training "
+                f"(evaluation.interval_updates), or use {run.name!r}, its newest checkpoint"
+            )
+        return best
+    if not choice.isdecimal():
+        raise CheckpointError(
+            f"expected {STRONGEST!r} or the number of an update behind the '@', got {choice!r}; for example "
+            f"{run.name}@{STRONGEST}"
+        )
+    path = folder.path_of(int(choice))
+    if not path.is_dir():
+        there = [kept.name for kept in folder.paths()]
+        raise CheckpointError(f"the run {run.name!r} has no checkpoint of update {choice}; there are {there}")
+    return path
 
 
 def load_network(path: Path) -> tuple[ActorCritic, Manifest]:

@@ -6,6 +6,7 @@ all results in the registry, and `allocation` says who meets next.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -65,16 +66,17 @@ class Ladder:
 
     def next_pairing(self) -> tuple[str, str]:
         """Who should meet next."""
-        widths = self._widths()
-        widest = max(self._focus(), key=lambda name: widths[name])
+        known = self._known()
+        # Several may have no bound at all: then it is the turn of whoever has played least.
+        widest = max(self._focus(), key=lambda name: (known[name].width, -known[name].games))
         return choose_pairing(
             self._registry.results, tuple(self._players), self._anchors, widest, self._pairs_per_step
         )
 
     def widest(self) -> float:
         """The width of the widest interval of a contender, in Elo."""
-        widths = self._widths()
-        return max(widths[name] for name in self._focus())
+        known = self._known()
+        return max(known[name].width for name in self._focus())
 
     def play_step(
         self,
@@ -107,6 +109,7 @@ class Ladder:
     def _focus(self) -> Sequence[str]:
         return self._contenders or [name for name in self._anchors if name != ZERO]
 
-    def _widths(self) -> Mapping[str, float]:
-        known = {rating.name: rating.width for rating in self._registry.ratings()}
-        return {name: known.get(name, np.inf) for name in self._players}
+    def _known(self) -> Mapping[str, Rating]:
+        """Everybody's rating; of whoever has not played nothing is known."""
+        new = {name: Rating(name, math.nan, -math.inf, math.inf, 0) for name in self._players}
+        return new | {rating.name: rating for rating in self._registry.ratings()}

@@ -7,8 +7,8 @@
     usi:COMMAND[?nodes=N&option.Name=value]      any USI engine; also depth=N or byoyomi=MILLISECONDS
     fairy1 … fairy3                              rungs of Fairy-Stockfish, where it is installed
 
-CHECKPOINT is a checkpoint folder, a run folder or the name of a run (its newest good checkpoint). `%26` writes an `&`
-inside a value.
+CHECKPOINT is a checkpoint folder, a run folder or the name of a run (its newest good checkpoint); RUN@strongest is the
+one with the highest lower bound of its rating, RUN@120 that of update 120. `%26` writes an `&` inside a value.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
@@ -13,9 +13,9 @@ import torch
 from keisei.core.inference import Inference
 from keisei.core.sampling import draw_actions
 from keisei.errors import ConfigError
-from keisei.shogi import Move, PolicyOutputMapper, Reason, ShogiGame
+from keisei.shogi import Move, Reason, ShogiGame
+from keisei.shogi.many_games import moves_of_actions, pack_games
 from keisei.shogi.notation.game_record import OutsideReason
-from keisei.shogi.positions import RECORD_BYTES
 from keisei.shogi.search import search_games
 
 
@@ -42,14 +42,22 @@ class Player(Protocol):
     def choose(self, games: Sequence[ShogiGame]) -> Sequence[Answer]: ...
 
 
+@runtime_checkable
+class LimitedPlayer(Player, Protocol):
+    """A player that gains nothing from more games at once than it says."""
+
+    @property
+    def games_at_once(self) -> int: ...
+
+
 class _ByLot:
     """Draws one of several moves that count as equal."""
 
     def __init__(self, seed: int) -> None:
-        self._random = np.random.default_rng(seed)
+        self.generator = np.random.default_rng(seed)
 
     def _pick(self, moves: list[Move]) -> Move:
-        return moves[int(self._random.integers(len(moves)))]
+        return moves[int(self.generator.integers(len(moves)))]
 
 
 class RandomPlayer(_ByLot):
@@ -97,22 +105,16 @@ class PolicyPlayer:
     def __init__(self, name: str, inference: Inference, *, temperature: float = 0.0, seed: int = 0) -> None:
         self.name = name
         self._inference = inference
-        self._mapper = PolicyOutputMapper(inference.num_actions)
         self._temperature = temperature
-        self._generator = torch.Generator().manual_seed(seed)
+        self.generator = torch.Generator().manual_seed(seed)
 
     def choose(self, games: Sequence[ShogiGame]) -> list[Move]:
-        packed = b"".join(game.pack() for game in games)
-        records = np.frombuffer(packed, np.uint8).reshape(len(games), RECORD_BYTES)
-        log_probs = self._inference.evaluate(records).log_probs.cpu()
+        log_probs = self._inference.evaluate(pack_games(games)).log_probs.cpu()
         if self._temperature > 0:
-            actions = draw_actions(log_probs / self._temperature, self._generator)
+            actions = draw_actions(log_probs / self._temperature, self.generator)
         else:
             actions = log_probs.argmax(dim=1)
-        return [
-            self._mapper.index_to_move(action, game)
-            for action, game in zip(actions.tolist(), games, strict=True)
-        ]
+        return moves_of_actions(games, self._inference.num_actions, actions.numpy())
 
 
 DEEPEST_ALPHA_BETA = 6

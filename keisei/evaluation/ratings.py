@@ -23,6 +23,7 @@ from keisei.evaluation.scores import Z_95
 Results = Mapping[tuple[str, str], Sequence[float]]
 
 GAMES_PER_PAIR = 2
+FEWEST_DEGREES = 2.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Rating:
             return "unknown"
         if math.isinf(self.elo):
             return f"above {self.low:+.0f}" if self.elo > 0 else f"below {self.high:+.0f}"
+        if self.low == self.high:  # the zero of the scale
+            return f"{self.elo:.0f}"
         return f"{self.elo:+.0f} [{self.low:+.0f}, {self.high:+.0f}]"
 
 
@@ -101,9 +104,10 @@ def _student_95(degrees: Array) -> Array:
     """Two-sided 95 % of Student's distribution, by the expansion of Cornish and Fisher (within 2 % from 2 degrees on).
 
     Where counts are few, the spread of results is itself uncertain, and 1.96 standard deviations cover too little. With
-    this, 95 % intervals from fewer than about 20 pairs err on the wide side (simulated: 95 to 100 %).
+    this, 95 % intervals from fewer than about 20 pairs err on the wide side (simulated: 95 to 100 %). With fewer than
+    two degrees intervals would reach over many thousands of Elo; those of two are given.
     """
-    z, inverse = Z_95, 1 / np.maximum(degrees, 1.0)
+    z, inverse = Z_95, 1 / np.maximum(degrees, FEWEST_DEGREES)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384

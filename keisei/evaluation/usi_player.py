@@ -20,6 +20,7 @@ from keisei.shogi.notation.game_record import OutsideReason
 MARGIN_SECONDS = 1.0
 #: An engine with a limit of nodes or depth that takes longer for one move hangs.
 HANG_SECONDS = 60.0
+GAMES_PER_PROCESS = 2
 #: How often one position is put to an engine that dies of it.
 ATTEMPTS = 2
 
@@ -82,6 +83,11 @@ class UsiPlayer:
             self._resting.put(None)
         self._resting.put(self._started())
         self._threads = ThreadPoolExecutor(self._num_processes, thread_name_prefix="usi")
+
+    @property
+    def games_at_once(self) -> int:
+        """So many keep all processes busy, since the opponent is to move in half of them."""
+        return GAMES_PER_PROCESS * self._num_processes
 
     def choose(self, games: Sequence[ShogiGame]) -> list[Answer]:
         return list(self._threads.map(self._answer, games))

@@ -17,12 +17,11 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import IO
 
 from keisei.errors import UsiEngineError, UsiEngineSilentError
+from keisei.evaluation.usi_options import DeclaredOptions
 from keisei.shogi import STANDARD_SFEN, ShogiGame
 
 #: Engines load their networks and tables before `usiok` or `readyok`.
@@ -38,36 +37,6 @@ SHOWN_CHARACTERS = 80
 #: Debian installs engines where root's PATH does not look.
 EXTRA_PATH = "/usr/games"
 ANSWERS = ("usiok", "readyok", "bestmove", "option")
-#: Every engine has these, declared or not.
-IMPLIED_OPTIONS = {
-    "usi_hash": "type spin default 16 min 1 max 1048576",
-    "usi_ponder": "type check default false",
-}
-
-
-@dataclass(frozen=True)
-class EngineOption:
-    """An option as the engine declared it; the words after its name."""
-
-    name: str
-    declaration: str
-
-    def refusal(self, value: str) -> str | None:
-        """Why a value does not fit, None if it does. Fairy-Stockfish ends itself on a value that is no number."""
-        words = self.declaration.split()
-        kind = words[words.index("type") + 1] if "type" in words[:-1] else ""
-        if kind == "spin":
-            low, high = (_number_after(word, words) for word in ("min", "max"))
-            if not value.lstrip("-").isdecimal():
-                return "a whole number is expected"
-            if (low is not None and int(value) < low) or (high is not None and int(value) > high):
-                return f"a number from {low} to {high} is expected"
-        if kind == "check" and value not in ("true", "false"):
-            return "true or false is expected"
-        choices = [after for word, after in pairwise(words) if word == "var"]
-        if kind == "combo" and value not in choices:
-            return f"one of {choices} is expected"
-        return None
 
 
 class UsiProcess:
@@ -75,7 +44,6 @@ class UsiProcess:
 
     def __init__(self, command: str, options: Mapping[str, str]) -> None:
         self._command = command
-        self._declared: dict[str, EngineOption] = {}
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._last_lines: deque[str] = deque(maxlen=REMEMBERED_LINES)
         self._process = self._start()
@@ -124,38 +92,17 @@ class UsiProcess:
     # ---- the conversation
 
     def _shake_hands(self, options: Mapping[str, str]) -> None:
+        declared = DeclaredOptions(self._command)
         self._tell("usi")
         deadline = time.monotonic() + START_SECONDS
         while (line := self._next_line("usiok", deadline)).split()[0] != "usiok":
-            self._learn_option(line)
+            declared.learn(line)
         for name, value in options.items():
-            self._tell(self._option_command(name, value))
+            self._tell(declared.command(name, value))
         self._tell("isready")
         self._await("readyok", START_SECONDS)
         # Once only: games take turns on this process, and each position is sent whole.
         self._tell("usinewgame")
-
-    def _learn_option(self, line: str) -> None:
-        """Takes in ``option name N type T …``; names may have blanks in them."""
-        name, found, declaration = line.removeprefix("option name ").partition(" type ")
-        if found:
-            self._declared[_option_key(name)] = EngineOption(name, f"type {declaration}")
-
-    def _option_command(self, name: str, value: str) -> str:
-        key = _option_key(name)
-        if key in self._declared:
-            option = self._declared[key]
-        elif key in IMPLIED_OPTIONS:
-            option = EngineOption(name, IMPLIED_OPTIONS[key])
-        else:
-            known = sorted(known.name for known in self._declared.values())
-            raise UsiEngineError(f"the engine {self._command!r} has no option {name!r}; it has {known}")
-        refusal = option.refusal(value)
-        if refusal is not None:
-            raise UsiEngineError(
-                f"the option {option.name!r} of {self._command!r} cannot be {value!r}: {refusal}; correct it"
-            )
-        return f"setoption name {option.name} value {value}"
 
     def _tell(self, *commands: str) -> None:
         pipe = self._process.stdin
@@ -256,13 +203,3 @@ def position_command(game: ShogiGame) -> str:
     start = "startpos" if game.start_sfen == STANDARD_SFEN else f"sfen {game.start_sfen}"
     moves = [move.usi for move in game.moves]
     return " ".join(["position", start, *(["moves", *moves] if moves else [])])
-
-
-def _option_key(name: str) -> str:
-    """Engines and their versions disagree on blanks and capitals: `Skill Level`, `Skill_Level`."""
-    return name.strip().lower().replace(" ", "_")
-
-
-def _number_after(word: str, words: Sequence[str]) -> int | None:
-    after = words[words.index(word) + 1] if word in words[:-1] else ""
-    return int(after) if after.lstrip("-").isdecimal() else None

@@ -39,6 +39,8 @@ def plain_line(snapshot: ConsoleSnapshot) -> str:
         *(f"{name} {values[-1]:.4g}" for name, values in snapshot.curves.items() if values),
         snapshot.health.words,
     ]
+    if snapshot.strength:
+        parts.append(snapshot.strength)
     return ", ".join(parts)
 
 
@@ -57,8 +59,10 @@ def live_view(snapshot: ConsoleSnapshot, width: int, *, ascii_only: bool = False
         body.add_row(figures, board)
     # Above the rest: a terminal that is too low cuts the block off at its foot.
     health = Text(snapshot.health.words, style=HEALTH_STYLES[snapshot.health.level])
+    strength = [Text(snapshot.strength)] if snapshot.strength else []
     title = Text.assemble("Keisei ", (snapshot.run_name, "bold"))
-    return Panel(Group(_progress(snapshot), health, Padding(body, (1, 0, 0, 0))), title=title, width=width)
+    head = Group(_progress(snapshot), health, *strength)
+    return Panel(Group(head, Padding(body, (1, 0, 0, 0))), title=title, width=width)
 
 
 def _remaining(snapshot: ConsoleSnapshot) -> str:

@@ -19,12 +19,13 @@ LOW_EXPLAINED_VARIANCE = -0.5
 
 
 class _Rule(NamedTuple):
-    """A figure, whether it is bad, and what to say then."""
+    """A figure, whether it is bad, what to say then, and whether learning has collapsed when it stays so."""
 
     metric: str
     is_bad: Callable[[float], bool]
     level: HealthLevel
     words: str
+    means_collapse: bool = False
 
 
 #: The worst first.
@@ -46,6 +47,7 @@ _RULES = (
         lambda entropy: entropy < LOW_ENTROPY,
         "warning",
         "the policy hardly explores any more: raise training.entropy_weight",
+        means_collapse=True,
     ),
     _Rule(
         "approx_kl",
@@ -58,14 +60,25 @@ _RULES = (
         lambda share: share > HIGH_TRUNCATION,
         "warning",
         "most games are cut off by the ply cap: raise env.max_plies or diversify env.starts",
+        means_collapse=True,
     ),
     _Rule(
         "explained_variance",
         lambda variance: variance < LOW_EXPLAINED_VARIANCE,
         "warning",
         "values predict results worse than a constant: lower training.learning_rate",
+        means_collapse=True,
     ),
 )
+
+
+def collapse_signs(metrics: Mapping[str, float]) -> dict[str, str]:
+    """By figure that would show a collapse if it stayed so: what is bad about it in words, empty where all is well."""
+    return {
+        rule.metric: rule.words if rule.is_bad(metrics[rule.metric]) else ""
+        for rule in _RULES
+        if rule.means_collapse and rule.metric in metrics
+    }
 
 
 def judge(metrics: Mapping[str, float]) -> Health:

@@ -20,8 +20,10 @@ from keisei.record.journal_reader import JournalReader
 from keisei.record.journal_schema import (
     LOCK_TIMEOUT_SECONDS,
     SCHEMA,
+    UPDATE_TABLES,
     Evaluation,
     Event,
+    Exam,
     Game,
     PlayerRating,
     Thought,
@@ -111,12 +113,8 @@ class Journal:
     def add_game(self, update: int, game: Game, thoughts: Sequence[Thought] = ()) -> None:
         """Collect one game, with what the network thought at each ply where that is known."""
         moves = " ".join(game.moves)
-        content = (game.black, game.white, game.start_sfen, moves, game.winner, game.reason)
-        self._pending.append(
-            (
-                "INSERT INTO games VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (int(update), self._clock(), *content),
-            )
+        self._insert(
+            "games", update, game.black, game.white, game.start_sfen, moves, game.winner, game.reason
         )
         if thoughts:
             text = json.dumps([thought.as_list() for thought in thoughts], separators=(",", ":"))
@@ -127,14 +125,10 @@ class Journal:
 
     def add_watched_plies(self, update: int, plies: Sequence[WatchedPly]) -> None:
         """Collect plies to be watched; they replace the oldest."""
-        now = self._clock()
         for ply in plies:
             thought = json.dumps(ply.thought.as_list(), separators=(",", ":"))
-            self._pending.append(
-                (
-                    "INSERT INTO watched_plies VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (int(update), now, ply.board, ply.game, ply.sfen, ply.move, thought, ply.ending),
-                )
+            self._insert(
+                "watched_plies", update, ply.board, ply.game, ply.sfen, ply.move, thought, ply.ending
             )
         if plies:
             self._pending.append(
@@ -148,36 +142,34 @@ class Journal:
         """Collect how something stands now; of each name only the newest state is kept."""
         text = json.dumps(dict(content), default=str)
         self._pending.append(
-            ("INSERT OR REPLACE INTO latest_states VALUES (?, ?, ?, ?)", (name, int(update), self._clock(), text))
+            (
+                "INSERT OR REPLACE INTO latest_states VALUES (?, ?, ?, ?)",
+                (name, int(update), self._clock(), text),
+            )
         )
 
     def add_evaluation(self, update: int, evaluation: Evaluation) -> None:
         """Collect one match result."""
         counts = (evaluation.games, evaluation.wins, evaluation.draws, evaluation.losses)
         score = (evaluation.score, evaluation.low, evaluation.high)
-        self._pending.append(
-            (
-                "INSERT INTO evaluations VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (int(update), self._clock(), evaluation.opponent, *map(int, counts), *map(float, score)),
-            )
-        )
+        self._insert("evaluations", update, evaluation.opponent, *map(int, counts), *map(float, score))
 
     def add_rating(self, update: int, rating: PlayerRating) -> None:
         """Collect one place on the ladder, of the network as it was after ``update``."""
         elo = None if math.isnan(rating.elo) else float(rating.elo)
+        self._insert(
+            "ratings", update, rating.player, elo, float(rating.low), float(rating.high), int(rating.games)
+        )
+
+    def add_exam(self, update: int, exam: Exam) -> None:
+        """Collect how the network of ``update`` did in an exam."""
+        self._insert("exams", update, int(exam.mate_plies), int(exam.problems), int(exam.solved))
+
+    def _insert(self, table: str, update: int, *content: Any) -> None:
+        """Collect a row of a table that begins with its number, the update and the time."""
+        marks = ", ".join("?" * (2 + len(content)))
         self._pending.append(
-            (
-                "INSERT INTO ratings VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    int(update),
-                    self._clock(),
-                    rating.player,
-                    elo,
-                    float(rating.low),
-                    float(rating.high),
-                    int(rating.games),
-                ),
-            )
+            (f"INSERT INTO {table} VALUES (NULL, {marks})", (int(update), self._clock(), *content))
         )
 
     def add_event(self, update: int, event: Event) -> None:
@@ -215,10 +207,7 @@ class Journal:
         nothing.
         """
         with explained(self.path, "rewind"), self._transaction():
-            removed = sum(
-                self._delete_after(table, update)
-                for table in ("metric_values", "games", "game_thoughts", "watched_plies", "evaluations", "ratings")
-            )
+            removed = sum(self._delete_after(table, update) for table in UPDATE_TABLES)
             self._delete_after("updates", update)
             message = f"continued from update {update}; {removed} rows of later updates removed"
             event = Event("resumed", message, {"removed_rows": removed})

@@ -14,6 +14,7 @@ from keisei.record.journal_schema import (
     LOCK_TIMEOUT_SECONDS,
     Evaluation,
     Event,
+    Exam,
     Game,
     PlayerRating,
     Thought,
@@ -74,6 +75,10 @@ class JournalReader:
         finally:
             self._rows("ROLLBACK")
 
+    def version(self) -> int:
+        """A number that changes whenever the trainer has committed something: cheaper than to look for it."""
+        return int(self._rows("PRAGMA data_version")[0][0])
+
     def metric_names(self) -> list[str]:
         """Every metric that was ever recorded, in alphabetical order."""
         return [name for (name,) in self._rows("SELECT name FROM metric_names ORDER BY name")]
@@ -131,6 +136,15 @@ class JournalReader:
             for row, update, time, player, elo, low, high, games in self._tail("ratings", after_row, last)
         ]
 
+    def exams(self, after_row: int = 0, last: int = ALL_ROWS) -> list[Entry[Exam]]:
+        """The ``last`` exam results with a row number above ``after_row``, oldest first."""
+        if not self._has("exams"):
+            return []
+        return [
+            Entry(row, update, time, Exam(*content))
+            for row, update, time, *content in self._tail("exams", after_row, last)
+        ]
+
     def thoughts(self, game_row: int) -> list[Thought]:
         """What the network thought at each ply of a kept game; empty where that was not recorded."""
         if not self._has("game_thoughts"):
@@ -158,8 +172,13 @@ class JournalReader:
         """How ``name`` stood when it was recorded last; None where it never was."""
         if not self._has("latest_states"):
             return None
-        rows = self._rows("SELECT rowid, update_number, time, content FROM latest_states WHERE name = ?", name)
-        return Entry(*rows[0][:3], json.loads(rows[0][3])) if rows else None
+        rows = self._rows(
+            "SELECT rowid, update_number, time, content FROM latest_states WHERE name = ?", name
+        )
+        if not rows:
+            return None
+        row, update, time, content = rows[0]
+        return Entry(row, update, time, json.loads(content))
 
     def _has(self, table: str) -> bool:
         """Whether there is the table: the journal of an older Keisei may lack it."""

@@ -52,6 +52,10 @@ SCHEMA = (
         id INTEGER PRIMARY KEY, update_number INTEGER NOT NULL, time REAL NOT NULL,
         player TEXT NOT NULL, elo REAL, low REAL NOT NULL, high REAL NOT NULL, games INTEGER NOT NULL
     )""",
+    """CREATE TABLE IF NOT EXISTS exams (
+        id INTEGER PRIMARY KEY, update_number INTEGER NOT NULL, time REAL NOT NULL,
+        mate_plies INTEGER NOT NULL, problems INTEGER NOT NULL, solved INTEGER NOT NULL
+    )""",
     # As the ratings. Thoughts are JSON as `Thought.as_list` gives it.
     """CREATE TABLE IF NOT EXISTS game_thoughts (
         game_id INTEGER PRIMARY KEY, update_number INTEGER NOT NULL, thoughts TEXT NOT NULL
@@ -65,6 +69,17 @@ SCHEMA = (
         name TEXT PRIMARY KEY, update_number INTEGER NOT NULL, time REAL NOT NULL, content TEXT NOT NULL
     )""",
     f"INSERT INTO schema_version SELECT {SCHEMA_VERSION} WHERE NOT EXISTS (SELECT 1 FROM schema_version)",
+)
+
+#: Rows that belong to an update, besides the update itself: a run that plays it again writes them again.
+UPDATE_TABLES = (
+    "metric_values",
+    "games",
+    "game_thoughts",
+    "watched_plies",
+    "evaluations",
+    "ratings",
+    "exams",
 )
 
 
@@ -125,6 +140,20 @@ class PlayerRating:
         """Refuse an interval without its estimate."""
         if not (self.low <= self.high) or self.elo < self.low or self.elo > self.high:
             raise ValueError(f"a rating lies between its bounds, got {self!r}")
+
+
+@dataclass(frozen=True)
+class Exam:
+    """How many mates of a length a network began rightly."""
+
+    mate_plies: int
+    problems: int
+    solved: int
+
+    def __post_init__(self) -> None:
+        """Refuse a result that cannot be."""
+        if not 0 <= self.solved <= self.problems:
+            raise ValueError(f"of the problems of an exam at most all are solved, got {self!r}")
 
 
 @dataclass(frozen=True)

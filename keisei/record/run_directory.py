@@ -4,6 +4,7 @@ runs/2026-11-15-quiet-lance/
     run.json        format version and birthday; a folder without it is no run
     config.yaml     the effective configuration
     journal.sqlite  metrics, games, events, evaluations
+    registry.json   what the fixed opponents play among each other
     checkpoints/    one folder per checkpoint
     log.txt
     lock            held by the trainer, contains its pid
@@ -91,6 +92,11 @@ class RunDirectory:
     def journal_path(self) -> Path:
         """The SQLite journal."""
         return self.path / "journal.sqlite"
+
+    @property
+    def registry_path(self) -> Path:
+        """What the fixed opponents of the run play among each other."""
+        return self.path / "registry.json"
 
     @property
     def checkpoints_path(self) -> Path:

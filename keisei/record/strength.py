@@ -31,13 +31,14 @@ class RatedUpdate(NamedTuple):
         return f"{rating.elo:+.0f} Elo [{rating.low:+.0f}, {rating.high:+.0f}] after update {self.update}"
 
 
+def is_raw_policy(player: str) -> bool:
+    """Is this the name of a network's policy, without search and at its own temperature?"""
+    return player.startswith(POLICY_PREFIX) and OPTIONS_MARK not in player
+
+
 def rated_updates(entries: Iterable[Entry[PlayerRating]]) -> list[RatedUpdate]:
     """The networks of a run that have a rating, oldest first; of several ratings the newest counts."""
-    newest = {
-        entry.update: entry.content
-        for entry in entries
-        if entry.content.player.startswith(POLICY_PREFIX) and OPTIONS_MARK not in entry.content.player
-    }
+    newest = {entry.update: entry.content for entry in entries if is_raw_policy(entry.content.player)}
     return [RatedUpdate(update, newest[update]) for update in sorted(newest)]
 
 

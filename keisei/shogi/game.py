@@ -192,7 +192,7 @@ class ShogiGame:
         """What a declaration by the side to move would bring now; None when it may not declare."""
         if self.outcome is not None:
             return None
-        return _outcome(self._game.declaration(self.impasse_rule.code))
+        return _outcome(self._game.declaration(self._game.impasse))
 
     def _finish(self, outcome: Outcome) -> None:
         winner = -1 if outcome.winner is None else int(outcome.winner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any, Protocol
 
 import torch
@@ -18,7 +19,7 @@ from keisei.core.rollout import Rollout, RolloutSummary
 from keisei.core.rollout_rows import RolloutRows
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.shogi import ShogiGame, ShogiVectorEnv
-from keisei.training.environments import make_env, play_settings, thread_count
+from keisei.training.environments import make_env, opened_anchors, play_settings, thread_count
 
 #: How the games of a run without workers are filed; those of its first worker are filed alike.
 ONLY_PLAYER = "0"
@@ -41,6 +42,10 @@ class Collector(Protocol):
         """Figures of the collection itself, for the journal."""
         ...
 
+    def details(self) -> dict[str, Any]:
+        """How each worker stands, as plain JSON, as of the last `status`; empty where there are none."""
+        ...
+
     def state(self) -> dict[str, Any]:
         """Games in flight and random states by player (process), for a checkpoint."""
         ...
@@ -60,7 +65,11 @@ class InProcessCollector:
         self._env: ShogiVectorEnv = make_env(
             config, num_games=config.env.num_games, seed=training.seed, num_threads=thread_count(config)
         )
-        self._rollout = Rollout(self._env, play_settings(config), seed=training.seed)
+        self._engines = ExitStack()
+        anchors = self._engines.enter_context(
+            opened_anchors(config, seed=training.seed, device=training.device)
+        )
+        self._rollout = Rollout(self._env, play_settings(config), seed=training.seed, anchors=anchors)
         self._rows = RolloutRows.allocate(training.rollout_plies, config.env.num_games)
         opponent = model_factory(config.model, agent.num_actions).to(agent.device).requires_grad_(False)
         self._opponent = Inference(
@@ -70,7 +79,7 @@ class InProcessCollector:
     def collect(
         self, buffer: ExperienceBuffer, *, version: int, should_stop: Callable[[], bool]
     ) -> RolloutSummary:
-        """Plays one rollout; all games against the pool meet the same snapshot, drawn anew each time."""
+        """Plays one rollout; all games against the pool meet the snapshot that it draws."""
         snapshot = self._pool.draw()
         if snapshot is not None:
             self._opponent.network.load_state_dict(dict(snapshot.weights))
@@ -79,16 +88,21 @@ class InProcessCollector:
             self._inference,
             version=version,
             opponent=self._opponent if snapshot is not None else None,
+            opponent_number=1 if snapshot is None else snapshot.version,
             should_stop=should_stop,
         )
         if not summary.stopped:
             buffer.add_batch(self._rows)
+            credit(self._pool, summary)
         return summary
 
     def watched_game(self) -> ShogiGame:
         return self._env.game(0)
 
     def status(self) -> dict[str, float]:
+        return {}
+
+    def details(self) -> dict[str, Any]:
         return {}
 
     def state(self) -> dict[str, Any]:
@@ -110,4 +124,11 @@ class InProcessCollector:
         restore_random_states(games["random"], self._rollout.generators())
 
     def close(self) -> None:
-        """Nothing to end."""
+        self._engines.close()
+
+
+def credit(pool: OpponentPool, summary: RolloutSummary) -> None:
+    """Tells the pool how the learner did against the versions that played whole games."""
+    for game in summary.finished:
+        if game.frozen and game.points is not None:
+            pool.note_result(game.frozen, game.points)

@@ -6,7 +6,7 @@ from keisei.config_schema import AppConfig
 from keisei.core.ppo_agent import PPOAgent
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.training.collector import Collector, InProcessCollector
-from keisei.training.environments import make_env
+from keisei.training.environments import make_env, opened_anchors
 from keisei.training.parallel.parallel_collector import ParallelCollector
 from keisei.training.parallel.worker_plan import resolve_workers
 
@@ -17,4 +17,6 @@ def make_collector(config: AppConfig, agent: PPOAgent, pool: OpponentPool) -> Co
         return InProcessCollector(config, agent, pool)
     # Wrong settings are one error here, not one in every worker.
     make_env(config, num_games=1, seed=config.training.seed, num_threads=1)
+    with opened_anchors(config, seed=config.training.seed, device="cpu"):
+        pass
     return ParallelCollector(config, agent, pool)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from keisei.config_schema import AppConfig, StartsConfig
 from keisei.core.rollout import PlaySettings
+from keisei.core.seating import Anchor
 from keisei.errors import ConfigError, SfenError
 from keisei.shogi import ShogiGame, ShogiVectorEnv, Starts
 
@@ -46,7 +49,22 @@ def play_settings(config: AppConfig) -> PlaySettings:
         opponent_share=training.opponents.share,
         temperature=training.temperature,
         games_kept=config.record.games_kept_per_update,
+        anchor_share=training.opponents.anchor_share,
+        by_closeness=training.opponents.sampling == "rating",
     )
+
+
+@contextmanager
+def opened_anchors(config: AppConfig, *, seed: int, device: str) -> Iterator[list[Anchor]]:
+    """The players of ``training.opponents.anchors``, ready to play; engines end with the ``with`` block."""
+    specs = config.training.opponents.anchors
+    if not specs:
+        yield []
+        return
+    from keisei.evaluation.player_specs import opened_players
+
+    with opened_players(*specs, seed=seed, runs=config.record.runs_folder, device=device) as opened:
+        yield [entry.player for entry in opened]
 
 
 def _starts(starts: StartsConfig) -> Starts:

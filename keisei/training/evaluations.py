@@ -54,6 +54,11 @@ class Evaluations:
         return self._rated[max(self._rated)] if self._rated else None
 
     @property
+    def measuring(self) -> list[int]:
+        """The updates whose networks are being measured or wait to be."""
+        return [job.update for job in self._evaluator.jobs]
+
+    @property
     def words(self) -> str:
         """How strong the run is, for people; empty while nothing is known."""
         newest, best = self.newest, self.strongest

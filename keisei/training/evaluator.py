@@ -73,7 +73,8 @@ class Evaluator:
         """What has been measured since the last call, and what could not be. Never waits."""
         outcomes: list[Outcome] = []
         if self._process is not None and self._channel is not None:
-            has_ended = not self._process.is_alive()  # asked first: what it said before it ended is then there
+            # Asked first: what it said before it ended is then there.
+            has_ended = not self._process.is_alive()
             for message in self._channel.receive():
                 outcomes += self._hear(message)
             self._channel.flush()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from keisei.evaluation.ratings import Rating
 from keisei.evaluation.scores import Score
 
 
@@ -37,11 +38,40 @@ class CheckpointSaved:
 
 @dataclass(frozen=True)
 class EvaluationFinished:
-    """A match against a fixed opponent is over."""
+    """A match against a fixed opponent is over. The network played as it was after ``update``, maybe long ago."""
 
     update: int
+    plies: int
     opponent: str
     score: Score
+
+
+@dataclass(frozen=True)
+class CheckpointRated:
+    """The checkpoint of ``update`` has its place on the scale on which random is 0."""
+
+    update: int
+    plies: int
+    rating: Rating
+    is_strongest: bool
+
+
+@dataclass(frozen=True)
+class LearningCollapsed:
+    """The collapse guard has seen enough; ``words`` say what."""
+
+    update: int
+    plies: int
+    words: str
+
+
+@dataclass(frozen=True)
+class RolledBack:
+    """The run goes on from the checkpoint of ``update``, an earlier one; later updates will come again."""
+
+    update: int
+    plies: int
+    words: str
 
 
 @dataclass(frozen=True)
@@ -53,4 +83,13 @@ class TrainingFinished:
     reason: str
 
 
-TrainingEvent = TrainingStarted | UpdateFinished | CheckpointSaved | EvaluationFinished | TrainingFinished
+TrainingEvent = (
+    TrainingStarted
+    | UpdateFinished
+    | CheckpointSaved
+    | EvaluationFinished
+    | CheckpointRated
+    | LearningCollapsed
+    | RolledBack
+    | TrainingFinished
+)

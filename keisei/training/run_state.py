@@ -16,6 +16,7 @@ from keisei.core.state_tensors import flatten_state, restore_state
 from keisei.errors import CheckpointError
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.record.metrics import Metrics
+from keisei.training.collapse_guard import GUARD_STATE, CollapseGuard
 from keisei.training.collector import Collector
 
 AVERAGED_GROUP = "averaged"
@@ -30,27 +31,37 @@ class GamesState:
     tensors: Mapping[str, Tensor]
     skeleton: Any
     metrics: Mapping[str, Any]
+    guard: Mapping[str, Any]
 
 
 class RunState:
     """Gathers the state of a run's parts, and puts it back."""
 
-    def __init__(self, agent: PPOAgent, collector: Collector, pool: OpponentPool, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        agent: PPOAgent,
+        collector: Collector,
+        pool: OpponentPool,
+        metrics: Metrics,
+        guard: CollapseGuard,
+    ) -> None:
         self._agent = agent
         self._collector = collector
         self._pool = pool
         self._metrics = metrics
+        self._guard = guard
 
     def games(self) -> GamesState:
         """What playing changes. Taken at the end of an update, it fits the weights until the next one learns."""
         state = {
             "agent": self._agent.state(),
             "games": self._collector.state(),
+            "pool": self._pool.state(),
             "random": capture_random_states(self._generators()),
         }
         tensors, skeleton = flatten_state(state)
         detached = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
-        return GamesState(detached, skeleton, self._metrics.state_dict())
+        return GamesState(detached, skeleton, self._metrics.state_dict(), self._guard.state())
 
     def save(self, store: CheckpointStore, games: GamesState) -> Path:
         """Writes a checkpoint of the weights as they are now and the games as they were taken."""
@@ -67,7 +78,30 @@ class RunState:
             plies=games.metrics["plies"],
             architecture=self._agent.architecture,
             tensors=groups,
-            state={"training": games.skeleton, "metrics": dict(games.metrics)},
+            state={
+                "training": games.skeleton,
+                "metrics": dict(games.metrics),
+                GUARD_STATE: dict(games.guard),
+            },
+        )
+
+    def rewrite_for_rollback(self, store: CheckpointStore, checkpoint: Checkpoint) -> None:
+        """Makes a checkpoint the newest one, with the time that has passed and the guard's count of rollbacks.
+
+        Whoever resumes then, at once or after a kill, goes on from there and knows why.
+        """
+        store.remove_after(checkpoint.manifest.update)
+        metrics = {**checkpoint.state["metrics"], "phase_seconds": self._metrics.phase_seconds()}
+        store.save(
+            checkpoint.manifest.update,
+            plies=checkpoint.manifest.plies,
+            architecture=checkpoint.manifest.architecture,
+            tensors=checkpoint.tensors,
+            state={
+                **checkpoint.state,
+                "metrics": metrics,
+                GUARD_STATE: self._guard.state_after_rollback(),
+            },
         )
 
     def load(self, checkpoint: Checkpoint) -> None:
@@ -81,8 +115,10 @@ class RunState:
                 self._agent.averaged.load_state_dict(averaged)
             self._agent.load_state(state["agent"])
             self._pool.load_tensors(checkpoint.tensors.get(OPPONENTS_GROUP, {}))
+            self._pool.load_state(state["pool"])
             self._metrics.load_state_dict(checkpoint.state["metrics"])
             self._collector.load_state(state["games"])
+            self._guard.load_state(checkpoint.state.get(GUARD_STATE, {}))
             restore_random_states(state["random"], self._generators())
         except (KeyError, ValueError, RuntimeError) as error:
             raise CheckpointError(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,24 +15,34 @@ import torch
 
 from keisei.config_loader import effective_yaml
 from keisei.config_schema import AppConfig
-from keisei.core.checkpoint import CheckpointStore
+from keisei.core.checkpoint import CheckpointStore, load_checkpoint
+from keisei.core.checkpoint_format import read_manifest
 from keisei.core.devices import choose_device
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.ppo_agent import PPOAgent
 from keisei.durable_files import replace_file
-from keisei.errors import NonFiniteUpdateError
+from keisei.errors import CheckpointError, NonFiniteUpdateError
+from keisei.evaluation.checkpoint_player import network_name
 from keisei.evaluation.opponent_pool import OpponentPool
+from keisei.evaluation.ratings import Rating
 from keisei.evaluation.scores import Score
 from keisei.record.console import RunConsole
-from keisei.record.journal import Event, Journal
+from keisei.record.journal import Event, Journal, JournalReader
+from keisei.record.machine import machine_facts
 from keisei.record.metrics import Metrics
 from keisei.record.run_directory import RunDirectory
+from keisei.record.strength import rated_updates
 from keisei.training.callbacks import Callback, CallbackRunner, installed_callbacks
+from keisei.training.collapse_guard import CollapseGuard, RollBackRequested
 from keisei.training.collectors import make_collector
-from keisei.training.events import TrainingStarted
-from keisei.training.grading import Progress, grade
+from keisei.training.evaluations import Evaluations
+from keisei.training.evaluator import Evaluator
+from keisei.training.evaluator_process import EvaluatorProcess
+from keisei.training.events import RolledBack, TrainingStarted
+from keisei.training.grading import Grade, Progress, grade
 from keisei.training.profiling import Profile
 from keisei.training.run_state import RunState
+from keisei.training.tracking import Tracking
 from keisei.training.training_loop_manager import LoopParts, TrainingLoopManager
 
 REPLAY_BUNDLE = "replay-bundle.safetensors"
@@ -51,7 +61,9 @@ class TrainingReport:
     plies: int
     games: int
     seconds: float
-    scores: dict[str, Score]
+    scores: Mapping[str, Score]
+    #: Of the network at the end, None when it was not measured to the end.
+    rating: Rating | None = None
 
 
 class Trainer:
@@ -90,11 +102,13 @@ class Trainer:
         _make_deterministic(config.training.deterministic)
         _seed_process(config.training.seed)
         agent = PPOAgent(config, device)
-        pool = OpponentPool(config.training.opponents.pool_size, config.training.seed)
+        opponents = config.training.opponents
+        pool = OpponentPool(opponents.pool_size, config.training.seed, opponents.sampling)
         collector = make_collector(config, agent, pool)
         stack.callback(collector.close)
         metrics = Metrics()
-        state = RunState(agent, collector, pool, metrics)
+        guard = CollapseGuard(config.training.guard)
+        state = RunState(agent, collector, pool, metrics, guard)
         store = CheckpointStore(
             run.checkpoints_path, keep_last=config.training.keep_last, keep_every=config.training.keep_every
         )
@@ -103,7 +117,16 @@ class Trainer:
             self._go_on(store, state, journal, metrics)
         run.write_config(effective_yaml(config))
         profile = Profile(config.training.profile, run.path, metrics.phase_seconds)
-        listeners = (*self._callbacks, profile.listen)
+        tracking = stack.enter_context(
+            Tracking(
+                config,
+                run,
+                metrics.updates,
+                on_report=_report_of_tracker_to(journal, metrics),
+                should_stop=self._should_stop,
+            )
+        )
+        listeners = (*self._callbacks, profile.listen, tracking.listen)
         callbacks = stack.enter_context(CallbackRunner(listeners, _report_to(journal, metrics)))
         console = RunConsole(config.record.console, config.record.console_interval_seconds)
         parts = LoopParts(
@@ -117,20 +140,17 @@ class Trainer:
             journal=journal,
             console=console,
             callbacks=callbacks,
-            grade=lambda: grade(
-                config,
-                agent.graded_network(),
-                device,
-                on_game=self._on_grading,
-                should_stop=self._should_stop,
-            ),
+            guard=guard,
+            evaluations=stack.enter_context(closing(self._evaluations(store, journal, callbacks))),
+            grade=lambda update: self._grade(agent, store.path_of(update), update),
         )
-        loop = TrainingLoopManager(config, run.name, parts, self._should_stop)
+        place = f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
+        journal.add_event(metrics.updates, Event("started", f"training on {place}", machine_facts(place)))
         callbacks.emit(TrainingStarted(run.path, metrics.updates, metrics.global_timestep))
         with console, profile:
-            reason = self._run_loop(loop)
+            loop, reason = self._run_loops(parts)
         seconds = metrics.elapsed_seconds
-        scores = loop.evaluate() if config.evaluation.opponents else {}
+        measured = loop.evaluate() if config.evaluation.opponents else Grade({})
         return TrainingReport(
             run.path,
             reason,
@@ -138,7 +158,36 @@ class Trainer:
             metrics.global_timestep,
             metrics.games,
             seconds,
-            scores,
+            measured.scores,
+            measured.rating,
+        )
+
+    @property
+    def _registry(self) -> Path:
+        return self._config.evaluation.registry or self._run.registry_path
+
+    def _evaluations(
+        self, store: CheckpointStore, journal: Journal, callbacks: CallbackRunner
+    ) -> Evaluations:
+        evaluator = Evaluator(lambda channel: EvaluatorProcess(self._config, self._registry, channel))
+        with JournalReader(self._run.journal_path) as reader:
+            rated = rated_updates(reader.ratings())
+        return Evaluations(evaluator, store, journal, callbacks, rated)
+
+    def _grade(self, agent: PPOAgent, checkpoint: Path, update: int) -> Grade:
+        """Of the network as it is, in this process: training is over and has no use for the cores."""
+        try:
+            name = network_name(self._run.name, read_manifest(checkpoint))
+        except CheckpointError:  # the disk had no room for it, and that was reported
+            name = f"{self._run.name}@{update}"
+        return grade(
+            self._config,
+            agent.graded_network(),
+            agent.device,
+            name=f"policy:{name}",
+            registry=self._registry,
+            on_game=self._on_grading,
+            should_stop=self._should_stop,
         )
 
     def _go_on(self, store: CheckpointStore, state: RunState, journal: Journal, metrics: Metrics) -> None:
@@ -153,14 +202,34 @@ class Trainer:
         journal.rewind(metrics.updates)
         log.info("resumed from %s", found.checkpoint.path)
 
-    def _run_loop(self, loop: TrainingLoopManager) -> str:
-        try:
-            return loop.run()
-        except NonFiniteUpdateError as error:
-            bundle = self._run.path / REPLAY_BUNDLE
-            replace_file(bundle, safetensors.numpy.save(dict(error.bundle)))
-            error.add_note(f"the rows of the last attempt are in {bundle}")
-            raise
+    def _run_loops(self, parts: LoopParts) -> tuple[TrainingLoopManager, str]:
+        """One loop, and one more each time that the run goes back; the last one and why it ended."""
+        while True:
+            loop = TrainingLoopManager(self._config, self._run.name, parts, self._should_stop)
+            try:
+                return loop, loop.run()
+            except RollBackRequested as order:
+                self._roll_back(order, parts)
+            except NonFiniteUpdateError as error:
+                bundle = self._run.path / REPLAY_BUNDLE
+                replace_file(bundle, safetensors.numpy.save(dict(error.bundle)))
+                error.add_note(f"the rows of the last attempt are in {bundle}")
+                raise
+
+    def _roll_back(self, order: RollBackRequested, parts: LoopParts) -> None:
+        """Makes a healthy checkpoint the newest and goes on from it as a resumed run does."""
+        left = parts.metrics.updates
+        parts.state.rewrite_for_rollback(parts.store, load_checkpoint(order.target))
+        self._go_on(parts.store, parts.state, parts.journal, parts.metrics)
+        update, plies = parts.metrics.updates, parts.metrics.global_timestep
+        parts.evaluations.go_back(update)
+        words = (
+            f"went back from update {left} to {update}, learning rate × {parts.guard.learning_rate_factor:g} "
+            f"from now on: {order.words}"
+        )
+        log.warning("%s", words)
+        parts.journal.add_event(update, Event("rolled_back", words, {"from": left, "to": update}))
+        parts.callbacks.emit(RolledBack(update, plies, words))
 
 
 def _make_deterministic(deterministic: bool) -> None:
@@ -181,5 +250,13 @@ def _report_to(journal: Journal, metrics: Metrics) -> Callable[[str, BaseExcepti
         journal.add_event(
             metrics.updates, Event("callback_failed", f"{name}: {type(error).__name__}: {error}")
         )
+
+    return report
+
+
+def _report_of_tracker_to(journal: Journal, metrics: Metrics) -> Callable[[str], None]:
+    def report(words: str) -> None:
+        log.warning("%s", words)
+        journal.add_event(metrics.updates, Event("tracker", words))
 
     return report

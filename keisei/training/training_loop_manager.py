@@ -18,30 +18,34 @@ from keisei.core.ppo_agent import PPOAgent
 from keisei.core.rollout import RolloutSummary
 from keisei.errors import CheckpointError, JournalError
 from keisei.evaluation.opponent_pool import OpponentPool
-from keisei.evaluation.scores import Score
 from keisei.record.console import ConsoleSnapshot, Health, RunConsole
 from keisei.record.health import judge
-from keisei.record.journal import Evaluation, Event, Game, Journal
+from keisei.record.journal import Event, Game, Journal
 from keisei.record.metrics import GameResult, Interval, Metrics, TimeInterval
 from keisei.shogi import Reason, ShogiGame
 from keisei.training.callbacks import CallbackRunner
+from keisei.training.collapse_guard import CollapseGuard
+from keisei.training.collapse_response import CollapseResponse
 from keisei.training.collector import Collector
+from keisei.training.evaluations import Evaluations
+from keisei.training.evaluator_process import EvaluationJob
 from keisei.training.events import (
     CheckpointSaved,
-    EvaluationFinished,
     TrainingFinished,
     UpdateFinished,
 )
+from keisei.training.grading import Grade
 from keisei.training.run_state import GamesState, RunState
+from keisei.training.watched_games import LEARNER_NAME, GameWatcher, Sighting
 
 #: Points of each curve on the console.
 CURVE_LENGTH = 60
 CURVES = ("policy_loss", "value_loss", "entropy", "approx_kl", "explained_variance", "gradient_norm")
-LEARNER_NAME = "keisei"
 
 log = logging.getLogger(__name__)
 
-Grader = Callable[[], dict[str, Score]]
+#: Measures the checkpoint of an update, as the network is at the end of the run.
+Grader = Callable[[int], Grade]
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class LoopParts:
     journal: Journal
     console: RunConsole
     callbacks: CallbackRunner
+    guard: CollapseGuard
+    evaluations: Evaluations
     grade: Grader
 
 
@@ -78,8 +84,15 @@ class TrainingLoopManager:
         self._snapshot_due = Interval(training.opponents.snapshot_interval_updates, done)
         self._evaluation_due = Interval(config.evaluation.interval_updates, done)
         self._saved_update = done
+        self._watcher = GameWatcher(config, parts.agent)
+        #: Rows learned from by the age of the weights that played them, in versions.
+        self._rows_by_lag: Counter[int] = Counter()
         self._curves: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=CURVE_LENGTH))
         self._health = Health("good", "starting")
+        parts.agent.learning_rate_factor = parts.guard.learning_rate_factor
+        self._collapse = CollapseResponse(
+            parts.guard, parts.evaluations, parts.store, parts.journal, parts.callbacks, done
+        )
         self._began = time.monotonic() - parts.metrics.elapsed_seconds
 
     def run(self) -> str:
@@ -95,11 +108,12 @@ class TrainingLoopManager:
             if summary.stopped:
                 # The weights have not changed since the last update ended, so its games fit them.
                 break
+            seen = self._watch()
             metrics = self._learn(summary)
             games = parts.state.games()
-            self._record(summary, metrics)
-            self._keep(games)
-            reason = self._reason_to_end()
+            self._record(summary, seen, metrics)
+            reason = self._guard_against_collapse() or self._reason_to_end()
+            self._keep(games, is_last=reason is not None)
         if self._saved_update != games.metrics["updates"]:
             self._save(games)
         reason = reason or "stopped by the user"
@@ -131,26 +145,34 @@ class TrainingLoopManager:
             parts.metrics.count_rollout(summary.plies, results)
         return summary
 
+    def _watch(self) -> Sighting:
+        """Before learning: these are the weights that played."""
+        with self._parts.metrics.phase("watch"):
+            return self._watcher.look(self._parts.buffer.rows)
+
     def _learn(self, summary: RolloutSummary) -> dict[str, float]:
         parts = self._parts
         training = self._config.training
         with parts.metrics.phase("learn"):
             parts.buffer.compute_targets(gamma=training.gamma, lam=training.gae_lambda)
             learned = parts.agent.learn(parts.buffer, self._progress(), self._heartbeat)
-        lag = parts.metrics.updates + 1 - int(parts.buffer.rows.version.min())
+        lags, counts = np.unique(parts.metrics.updates + 1 - parts.buffer.rows.version, return_counts=True)
+        self._rows_by_lag.update(dict(zip(lags.tolist(), counts.tolist(), strict=True)))
         update = parts.metrics.count_update()
         if training.opponents.share > 0 and self._snapshot_due.due(update):
             parts.pool.add(update, parts.agent.network.state_dict())
         seconds = parts.metrics.lap_seconds()
-        return {
+        metrics = {
             **learned,
             **_game_figures(summary),
-            "policy_lag": float(lag),
+            "policy_lag": float(lags.max()),
             **parts.collector.status(),
             "plies_per_second": parts.metrics.plies_per_second,
             "games": float(parts.metrics.games),
             **{f"seconds_{phase}": value for phase, value in seconds.items()},
         }
+        parts.guard.note(metrics)
+        return metrics
 
     def _progress(self) -> float:
         """0 at the first ply, 1 at the last: where the schedules are."""
@@ -158,21 +180,39 @@ class TrainingLoopManager:
 
     # ---- what is kept and told
 
-    def _record(self, summary: RolloutSummary, metrics: Mapping[str, float]) -> None:
+    def _record(self, summary: RolloutSummary, seen: Sighting, metrics: Mapping[str, float]) -> None:
         parts = self._parts
         update, plies = parts.metrics.updates, parts.metrics.global_timestep
         with parts.metrics.phase("record"):
             parts.journal.add_metrics(update, plies, metrics)
             for game in summary.kept:
                 parts.journal.add_game(update, _journal_game(game))
+            self._record_watched(update, seen)
+            self._record_states(update)
             self._commit()
             for name in CURVES:
                 if name in metrics and np.isfinite(metrics[name]):
                     self._curves[name].append(metrics[name])
-            self._health = judge(metrics)
+            self._health = (
+                Health("bad", self._collapse.weakness) if self._collapse.weakness else judge(metrics)
+            )
             self._show()
         with parts.metrics.phase("callbacks"):
             parts.callbacks.emit(UpdateFinished(update, plies, metrics))
+
+    def _record_watched(self, update: int, seen: Sighting) -> None:
+        journal = self._parts.journal
+        journal.add_watched_plies(update, seen.plies)
+        if self._config.record.games_kept_per_update:
+            for kept in seen.kept:
+                journal.add_game(update, kept.game, kept.thoughts)
+
+    def _record_states(self, update: int) -> None:
+        """How things stand now, for viewers; nothing of it is kept."""
+        parts = self._parts
+        workers = {**parts.collector.details(), "rows_by_lag": self._rows_by_lag}
+        parts.journal.add_state(update, "workers", workers)
+        parts.journal.add_state(update, "evaluation", {"measuring": parts.evaluations.measuring})
 
     def _commit(self) -> None:
         """Writes the journal; a full disk is an alert, not the end: the rows wait for the next commit."""
@@ -181,13 +221,38 @@ class TrainingLoopManager:
         except JournalError as error:
             log.error("%s", error)
 
-    def _keep(self, games: GamesState) -> None:
+    def _guard_against_collapse(self) -> str | None:
+        """Takes in measurements, warns when learning has collapsed; the reason to end, if there is nothing else."""
+        parts = self._parts
+        with parts.metrics.phase("evaluate"):
+            rated = parts.evaluations.take_in()
+        found = self._collapse.look(rated)
+        if found is None:
+            return None
+        self._health = Health("bad", found.words)
+        self._show(force=True)
+        try:
+            return self._collapse.answer(found, parts.metrics.updates, parts.metrics.global_timestep)
+        finally:
+            self._commit()
+
+    def _keep(self, games: GamesState, *, is_last: bool) -> None:
         update = self._parts.metrics.updates
         by_updates, by_time = self._checkpoint_due.due(update), self._checkpoint_time.due()
         if by_updates or by_time:
             self._save(games)
-        if self._evaluation_due.due(update):
-            self.evaluate()
+        # The end is measured anyway.
+        if self._evaluation_due.due(update) and self._config.evaluation.opponents and not is_last:
+            self._hand_over(games)
+
+    def _hand_over(self, games: GamesState) -> None:
+        """Has this update measured beside training, from its checkpoint."""
+        parts = self._parts
+        update = parts.metrics.updates
+        path = parts.store.path_of(update) if self._saved_update == update else self._save(games)
+        if path is not None:
+            with parts.metrics.phase("evaluate"):
+                parts.evaluations.hand_over(update, parts.metrics.global_timestep, path)
 
     def _save(self, games: GamesState) -> Path | None:
         """Writes a checkpoint. When the disk refuses, older ones are whole and training goes on."""
@@ -203,26 +268,20 @@ class TrainingLoopManager:
                 self._commit()
                 return None
         self._saved_update = update
+        self._collapse.note_checkpoint(update)
         parts.callbacks.emit(CheckpointSaved(update, path))
         return path
 
-    def evaluate(self) -> dict[str, Score]:
-        """Measures the graded network against the fixed opponents and records the results."""
+    def evaluate(self) -> Grade:
+        """Measures the network at the end of the run; what is being measured beside it comes first."""
         parts = self._parts
+        update, plies = parts.metrics.updates, parts.metrics.global_timestep
         with parts.metrics.phase("evaluate"):
-            scores = parts.grade()
-        update = parts.metrics.updates
-        for opponent, score in scores.items():
-            low, high = score.interval
-            parts.journal.add_evaluation(
-                update,
-                Evaluation(
-                    opponent, score.games, score.wins, score.draws, score.losses, score.share, low, high
-                ),
-            )
-            parts.callbacks.emit(EvaluationFinished(update, opponent, score))
+            parts.evaluations.finish(self._should_stop)
+            grade = parts.grade(update)
+            parts.evaluations.file(EvaluationJob(update, plies, parts.store.path_of(update)), grade)
         self._commit()
-        return scores
+        return grade
 
     # ---- the console
 
@@ -254,6 +313,7 @@ class TrainingLoopManager:
             results_by_reason=metrics.results_by_reason,
             board=str(self._parts.collector.watched_game()),
             health=self._health,
+            strength=self._parts.evaluations.words,
         )
 
 
@@ -269,7 +329,18 @@ def _game_figures(summary: RolloutSummary) -> dict[str, float]:
         "truncated_share": reasons[Reason.MAX_PLIES.value] / len(finished),
         "black_share": float(np.mean([game.winner == "black" for game in finished])),
         "white_share": float(np.mean([game.winner == "white" for game in finished])),
+        **{f"ended_{reason.value}": reasons[reason.value] / len(finished) for reason in Reason},
+        **_scores(summary),
     }
+
+
+def _scores(summary: RolloutSummary) -> dict[str, float]:
+    """The learner's points per game against each kind of opponent that it met."""
+    points: defaultdict[str, list[float]] = defaultdict(list)
+    for game in summary.finished:
+        if game.points is not None:
+            points[game.opponent].append(game.points)
+    return {f"score_{opponent}": float(np.mean(values)) for opponent, values in points.items()}
 
 
 def _journal_game(game: ShogiGame) -> Game:

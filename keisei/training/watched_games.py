@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from keisei.config_schema import AppConfig
 from keisei.core.inference import Inference
+from keisei.core.ppo_agent import PPOAgent
 from keisei.core.rollout_rows import RolloutRows
 from keisei.record.journal_schema import Game, Thought, WatchedPly
 from keisei.shogi import Color, Outcome, PolicyOutputMapper, ShogiGame
@@ -28,14 +29,15 @@ EARLIER_NAME: Final = "keisei, earlier"
 MAX_BOARDS: Final = 4
 #: One game in so many at most is watched: what that costs is lost in the noise.
 GAMES_PER_BOARD: Final = 32
-PLIES_PER_SECOND: Final = 4.0
+PLIES_PER_SECOND: Final = 2.0
 TOP_MOVES: Final = 4
 #: Updates after which a game that shows no more rows is given up: its worker may have died.
 PATIENCE_LOOKS: Final = 8
 #: The bytes of a packed position that say what stands where and who moves; the ply follows.
 POSITION_BYTES: Final = 90
 PLY_BYTES: Final = slice(90, 92)
-BATCH_ROWS: Final = 256
+#: Positions are put to the network in batches of this size: one shape, for which its kernels are tuned once.
+BATCH_ROWS: Final = 64
 DIGITS: Final = 4
 #: The end of a game that was not seen whole.
 OVER: Final = "over"
@@ -75,10 +77,16 @@ class GameWatcher:
     """Follows a game on each board from update to update."""
 
     def __init__(
-        self, config: AppConfig, inference: Inference, clock: Callable[[], float] = time.monotonic
+        self, config: AppConfig, agent: PPOAgent, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._env = config.env
-        self._inference = inference
+        # The plain network: the compiled one would be compiled again for these batches.
+        self._inference = Inference(
+            agent.network,
+            device=agent.device,
+            precision=config.training.precision,
+            num_threads=torch.get_num_threads(),
+        )
         self._clock = clock
         self._mapper = PolicyOutputMapper(config.env.actions)
         boards = max(1, min(MAX_BOARDS, config.env.num_games // GAMES_PER_BOARD))
@@ -145,8 +153,9 @@ class GameWatcher:
         """The likeliest actions at each row and their probabilities."""
         for start in range(0, len(indices), BATCH_ROWS):
             part = indices[start : start + BATCH_ROWS]
-            log_probs = self._inference.evaluate(rows.record[part]).log_probs
-            shares, actions = torch.topk(log_probs.exp(), min(TOP_MOVES, log_probs.shape[1]))
+            padded = np.resize(rows.record[part], (BATCH_ROWS, *rows.record.shape[1:]))
+            log_probs = self._inference.evaluate(padded).log_probs[: len(part)]
+            shares, actions = torch.topk(log_probs.exp(), TOP_MOVES)
             yield from zip(actions.tolist(), shares.tolist(), strict=True)
 
     def _see_ply(

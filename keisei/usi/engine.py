@@ -8,68 +8,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Final, NamedTuple
+from typing import Final
 
 from keisei import __version__
 from keisei.errors import ConfigError, KeiseiError
-from keisei.shogi import Move, ShogiGame
+from keisei.shogi import ShogiGame
 from keisei.usi import protocol
-from keisei.usi.clock import MILLISECONDS, thinking_seconds
+from keisei.usi.clock import MILLISECONDS
 from keisei.usi.events import EndOfInput, Event, Failed, Finished, Line, Loaded, MateAnswer, Progress
 from keisei.usi.game_setup import set_up
 from keisei.usi.mate_solver import TIMEOUT, MateSolver
 from keisei.usi.options import EngineOptions, declarations, with_option
 from keisei.usi.protocol import GoLimits
-from keisei.usi.thinker import Task, Thinker
-from keisei.usi.thought import RESIGN, WIN, Thought, bestmove
+from keisei.usi.readiness import Readiness
+from keisei.usi.thinker import Thinker
+from keisei.usi.thought import Thought, bestmove
+from keisei.usi.work import MateSearch, Search, instinct, new_search
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
-#: A `stop` that comes before the first thought is given this long.
-FIRST_THOUGHT_SECONDS: Final = 0.05
-#: What a `go` without any limit means.
-DEFAULT_SIMULATIONS: Final = 800
-#: A forced move needs no thought, but the GUI likes to see one, and a reply to ponder on.
-FORCED_MOVE_SIMULATIONS: Final = 16
-
-
-class _LoadKey(NamedTuple):
-    """What the loaded network depends on."""
-
-    model: str
-    threads: int
-
-    @classmethod
-    def of(cls, options: EngineOptions) -> _LoadKey:
-        return cls(options.model, options.threads)
-
-
-@dataclass
-class _Search:
-    """A `go` that has not been answered."""
-
-    task: Task
-    limits: GoLimits
-    #: When the bestmove must be out; None while only the GUI can end it.
-    deadline: float | None
-    #: Infinite or pondering: no bestmove before the GUI asks for it, not even in mate.
-    is_held: bool
-    #: An answer that needs no thought.
-    settled: str | None = None
-    is_finished: bool = False
-    is_stopping: bool = False
-    shown: Thought | None = None
-
-
-@dataclass
-class _MateSearch:
-    """A `go mate` that has not been answered."""
-
-    number: int
-    solver: MateSolver
-    deadline: float | None
 
 
 class Engine:
@@ -83,11 +41,9 @@ class Engine:
         self._options = options
         self._thinker = Thinker(events)
         self._game = ShogiGame()
-        self._work: _Search | _MateSearch | None = None
+        self._work: Search | MateSearch | None = None
         self._goes = 0
-        self._loaded: _LoadKey | None = None
-        self._loads_under_way: list[_LoadKey] = []
-        self._owed_readyoks = 0
+        self._readiness = Readiness(self._thinker)
         self._exit: int | None = None
 
     def run(self) -> int:
@@ -123,7 +79,7 @@ class Engine:
             case EndOfInput():
                 self._exit = EXIT_OK
             case Loaded():
-                self._loaded = self._loads_under_way.pop(0)
+                self._readiness.note_loaded()
                 self._say_readyok_if_loaded()
             case Failed():
                 self._fail(event.message)
@@ -132,7 +88,7 @@ class Engine:
             case Finished():
                 self._on_finished(event.task)
             case MateAnswer():
-                if isinstance(self._work, _MateSearch) and self._work.number == event.task:
+                if isinstance(self._work, MateSearch) and self._work.number == event.task:
                     self._answer_mate(event.text)
 
     def _obey(self, command: protocol.Command | None, received: float) -> None:
@@ -174,24 +130,13 @@ class Engine:
         if self._work is not None:
             self._write("readyok")  # asked for during a search: it goes on
             return
-        self._load()
-        self._owed_readyoks += 1
+        self._readiness.request(self._options)
+        self._readiness.owe()
         self._say_readyok_if_loaded()
 
-    def _load(self) -> None:
-        """Has the network of the present options loaded, unless it is or will be."""
-        wanted = _LoadKey.of(self._options)
-        newest = self._loads_under_way[-1] if self._loads_under_way else self._loaded
-        if newest != wanted:
-            self._loads_under_way.append(wanted)
-            self._thinker.load(self._options)
-
     def _say_readyok_if_loaded(self) -> None:
-        if self._loads_under_way:
-            return
-        for _ in range(self._owed_readyoks):
+        for _ in range(self._readiness.take_due()):
             self._write("readyok")
-        self._owed_readyoks = 0
 
     def _set_option(self, command: protocol.SetOption) -> None:
         try:
@@ -209,62 +154,32 @@ class Engine:
 
     def _go(self, limits: GoLimits, received: float) -> None:
         self._answer()  # a GUI that sends two in a row still gets one answer to each
-        game = self._game.copy()
-        moves = game.legal_moves()
-        only = tuple(move for move in moves if move.usi in limits.searchmoves)
-        is_held = limits.infinite or limits.ponder
-        seconds = thinking_seconds(limits, game.turn, self._options.network_delay_milliseconds)
-        is_forced = len(moves) == 1 and seconds is not None and not is_held
-        task = Task(
-            number=self._next_number(),
-            game=game,
-            options=self._options,
-            started=received,
-            only=only,
-            simulations=FORCED_MOVE_SIMULATIONS if is_forced else self._simulations(limits),
-            depth=limits.depth,
-        )
-        deadline = None if is_held or seconds is None else received + seconds
-        self._work = _Search(task, limits, deadline, is_held, _settled_answer(game, moves))
-        if self._work.settled is not None:
-            self._on_finished(task.number)
+        work = new_search(self._next_number(), self._game.copy(), self._options, limits, received)
+        self._work = work
+        if work.settled is not None:
+            self._on_finished(work.task.number)
             return
-        self._load()
-        self._thinker.think(task)
-
-    def _simulations(self, limits: GoLimits) -> int | None:
-        """The number of simulations that a search is limited to; None where something else ends it."""
-        numbers = [number for number in (limits.nodes, self._options.simulations) if number]
-        if numbers:
-            return min(numbers)
-        ends_otherwise = limits.has_clock or limits.depth or limits.infinite or limits.ponder
-        return None if ends_otherwise else DEFAULT_SIMULATIONS
+        self._readiness.request(self._options)
+        self._thinker.think(work.task)
 
     def _ponderhit(self, hit: GoLimits, received: float) -> None:
         work = self._work
-        if not isinstance(work, _Search) or not work.is_held or not work.limits.ponder:
+        if not isinstance(work, Search) or not work.is_held or not work.limits.ponder:
             return
-        limits = hit if hit.has_clock else work.limits
-        delay = self._options.network_delay_milliseconds
-        seconds = thinking_seconds(limits, work.task.game.turn, delay) or 0.0
-        work.is_held = False
-        work.deadline = received + seconds
+        work.start_clock(hit, received)
         if work.is_finished:
             self._answer()
 
     def _stop(self, received: float) -> None:
         work = self._work
-        if not isinstance(work, _Search) or work.settled or self._thinker.latest(work.task.number):
+        if not isinstance(work, Search) or work.settled or self._thinker.latest(work.task.number):
             self._answer()
             return
-        work.is_held = False
-        work.is_stopping = True
-        soon = received + FIRST_THOUGHT_SECONDS
-        work.deadline = soon if work.deadline is None else min(soon, work.deadline)
+        work.hurry(received)
 
     def _on_progress(self, event: Progress) -> None:
         work = self._work
-        if not isinstance(work, _Search) or work.task.number != event.task:
+        if not isinstance(work, Search) or work.task.number != event.task:
             return
         self._show(work, event.thought)
         if work.is_stopping:
@@ -272,7 +187,7 @@ class Engine:
 
     def _on_finished(self, task: int) -> None:
         work = self._work
-        if not isinstance(work, _Search) or work.task.number != task:
+        if not isinstance(work, Search) or work.task.number != task:
             return
         work.is_finished = True
         if not work.is_held:
@@ -282,23 +197,23 @@ class Engine:
 
     def _answer(self) -> None:
         """Ends the work under way, if any, with what is known now."""
-        if isinstance(self._work, _MateSearch):
+        if isinstance(self._work, MateSearch):
             self._answer_mate(TIMEOUT)
         elif self._work is not None:
             work, self._work = self._work, None
             self._thinker.cancel()
             self._write(self._best_answer(work))
 
-    def _best_answer(self, work: _Search) -> str:
+    def _best_answer(self, work: Search) -> str:
         if work.settled is not None:
             return work.settled
         thought = self._thinker.latest(work.task.number)
         if thought is None:
-            return bestmove((_instinct(work.task),))
+            return bestmove((instinct(work.task),))
         self._show(work, thought)
         return thought.answer(self._options.resign_value)
 
-    def _show(self, work: _Search, thought: Thought) -> None:
+    def _show(self, work: Search, thought: Thought) -> None:
         if thought is work.shown:
             return
         work.shown = thought
@@ -310,12 +225,12 @@ class Engine:
     def _go_mate(self, command: protocol.GoMate, received: float) -> None:
         self._answer()
         number = self._next_number()
-        seconds = None if command.milliseconds is None else command.milliseconds / MILLISECONDS
-        deadline = None if seconds is None else received + seconds
-        self._work = _MateSearch(number, MateSolver(number, self._game.copy(), self._events), deadline)
+        limit = command.milliseconds
+        deadline = None if limit is None else received + limit / MILLISECONDS
+        self._work = MateSearch(number, MateSolver(number, self._game.copy(), self._events), deadline)
 
     def _answer_mate(self, text: str) -> None:
-        if isinstance(self._work, _MateSearch):
+        if isinstance(self._work, MateSearch):
             self._work.solver.cancel()
             self._work = None
             self._write(f"checkmate {text}")
@@ -336,19 +251,3 @@ class Engine:
         """Free text to the GUI: one line of ASCII."""
         text = " ".join(message.split()).encode("ascii", "replace").decode("ascii")
         self._write(f"info string {text}")
-
-
-def _settled_answer(game: ShogiGame, moves: list[Move]) -> str | None:
-    """An answer that the rules give: without a legal move the game is lost, and a declared win ends it."""
-    if not moves:
-        return RESIGN
-    return WIN if game.can_declare_win() else None
-
-
-def _instinct(task: Task) -> Move:
-    """A move that can be found at once, for when there is no time for any thought."""
-    mate = task.game.mate_in_one()
-    if mate is not None and (not task.only or mate in task.only):
-        return mate
-    safe = task.game.moves_without_mating_reply()
-    return next((move for move in safe if not task.only or move in task.only), (*task.only, *safe)[0])

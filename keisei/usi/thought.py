@@ -52,12 +52,15 @@ class Thought:
     seconds: float
 
     def info_lines(self) -> Iterator[str]:
-        """One `info` line a move."""
+        """One `info` line a move; of several moves also what the policy alone gives each of them."""
         effort = f"time {self.seconds * 1000:.0f} nodes {self.nodes} nps {self._speed():.0f}"
         for number, view in enumerate(self.views, start=1):
             multi_pv = f" multipv {number}" if len(self.views) > 1 else ""
             line = " ".join(move.usi for move in view.line)
             yield f"info depth {len(view.line)} {effort}{multi_pv} score {view.score} pv {line}"
+        if len(self.views) > 1:
+            priors = " ".join(f"{view.root.move.usi} {view.root.prior:.4f}" for view in self.views)
+            yield f"info string policy {priors}"
 
     def answer(self, resign_value: int) -> str:
         """The `bestmove` line; resigns where there is no move, or where the best is worth -resign_value or less."""

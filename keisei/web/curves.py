@@ -12,8 +12,8 @@ from keisei.record.journal_reader import MetricPoint
 Axis = Literal["updates", "plies", "hours"]
 AXES: Final = get_args(Axis)
 
-#: More points than a chart has pixels only cost time.
-MAX_POINTS: Final = 400
+#: More points than a chart has pixels only cost time: the trainer's, where all cores are busy.
+MAX_POINTS: Final = 240
 SECONDS_PER_HOUR: Final = 3600.0
 COLOURS: Final = ("#2f7fb8", "#d9822b", "#3d9970", "#b5473c", "#7d5ba6", "#8a7a3d", "#3a8f98", "#a8557f")
 
@@ -71,6 +71,18 @@ CATALOGUE: Final = (
         "Results",
         {"black_share": "Black wins", "white_share": "White wins", "truncated_share": "cut off"},
         "Black and White close to each other, and few games cut off by the ply cap.",
+    ),
+    Curve(
+        "How games end",
+        {
+            "ended_checkmate": "checkmate",
+            "ended_repetition": "repetition",
+            "ended_perpetual_check": "perpetual check",
+            "ended_declaration": "declaration",
+            "ended_impasse": "impasse",
+            "ended_max_plies": "ply cap",
+        },
+        "Checkmate far ahead; much repetition means that the policy has stopped looking for a win.",
     ),
     Curve(
         "Speed",
@@ -166,7 +178,7 @@ def chart(lines: Sequence[Line], axis_name: str, *, log: bool, dark: bool | None
         "color": list(COLOURS),
         "grid": {
             "left": 8,
-            "right": 18,
+            "right": 30,
             "top": 30 if len(lines) > 1 else 12,
             "bottom": 22,
             "containLabel": True,

@@ -24,11 +24,16 @@ def position_at(game: Game, ply: int) -> ShogiGame:
 
     The rules that end games are off: a record ends where it says so.
     """
+    return position_from(game.start_sfen, game.moves[:ply])
+
+
+def position_from(sfen: str, moves: Iterable[str]) -> ShogiGame:
+    """The position after ``moves``, as far as they are legal; journals are files, and files can be damaged."""
     try:
-        board = ShogiGame(game.start_sfen, max_plies=MAX_PLY, impasse_rule=ImpasseRule.OFF)
+        board = ShogiGame(sfen, max_plies=MAX_PLY, impasse_rule=ImpasseRule.OFF)
     except SfenError:
         return ShogiGame()
-    for usi in game.moves[:ply]:
+    for usi in moves:
         try:
             board.play(usi)
         except IllegalMoveError:

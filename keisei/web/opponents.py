@@ -36,7 +36,9 @@ class Opponents:
                 found[f"{run}, {path.name}"] = (*_OWN_ENGINE, str(path.resolve()))
         return found
 
-    async def start(self, run: str | None, name: str) -> UsiProcess:
+    async def start(
+        self, run: str | None, name: str, options: Mapping[str, object] | None = None
+    ) -> UsiProcess:
         """Start the opponent called ``name``."""
         command = self.commands(run).get(name)
         if command is None:
@@ -44,7 +46,7 @@ class Opponents:
         async with self._starting:
             if len(self._running) >= MAX_ENGINES:
                 raise WebError(f"{MAX_ENGINES} engines are at work for this page already; try again later")
-            engine = await UsiProcess.start(name, command)
+            engine = await UsiProcess.start(name, command, options)
             self._running.add(engine)
         return engine
 

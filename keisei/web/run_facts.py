@@ -9,6 +9,7 @@ import psutil
 import yaml
 
 from keisei.record.run_directory import RunDirectory
+from keisei.web.gpu_facts import GpuFacts
 
 CHECKPOINT_MARK: Final = "manifest.json"
 
@@ -33,6 +34,7 @@ class RunFacts:
     checkpoints: tuple[Path, ...]
     """Checkpoint folders, oldest first; whoever loads one verifies it."""
     goal: Goal | None
+    gpu: GpuFacts | None
 
     @classmethod
     def gather(cls, run: RunDirectory) -> Self:
@@ -46,6 +48,7 @@ class RunFacts:
             psutil.cpu_percent() / 100,
             checkpoints,
             _goal_of(run.config_path),
+            GpuFacts.gather(),
         )
 
 

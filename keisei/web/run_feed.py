@@ -6,12 +6,13 @@ One feed serves all clients, so five of them cost the run no more than one: at m
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from keisei.errors import JournalError
 from keisei.record.journal_reader import Entry, JournalReader, MetricPoint
-from keisei.record.journal_schema import Evaluation, Event, Game
+from keisei.record.journal_schema import Evaluation, Event, Exam, Game, PlayerRating, Thought
 from keisei.record.run_directory import RunDirectory
+from keisei.web.live_boards import LiveBoards
 from keisei.web.run_facts import RunFacts
 
 #: Looks at the journal are at least this far apart, however many clients ask.
@@ -22,6 +23,10 @@ FACTS_SECONDS: Final = 2.0
 MAX_GAMES: Final = 5_000
 MAX_EVENTS: Final = 1_000
 MAX_EVALUATIONS: Final = 20_000
+MAX_RATINGS: Final = 20_000
+MAX_EXAMS: Final = 1_000
+#: States that the trainer records by name.
+STATES: Final = ("workers", "evaluation")
 
 Row = TypeVar("Row")
 
@@ -35,6 +40,13 @@ class _Held:
     games: list[Entry[Game]] = field(default_factory=list)
     events: list[Entry[Event]] = field(default_factory=list)
     evaluations: list[Entry[Evaluation]] = field(default_factory=list)
+    ratings: list[Entry[PlayerRating]] = field(default_factory=list)
+    exams: list[Entry[Exam]] = field(default_factory=list)
+    watched_row: int = 0
+    commits: int | None = None
+    """The reader's version of the journal when it was read last."""
+    states: dict[str, Entry[dict[str, Any]]] = field(default_factory=dict)
+    live: LiveBoards = field(default_factory=LiveBoards)
 
 
 class RunFeed:
@@ -68,7 +80,7 @@ class RunFeed:
 
     def _read_on(self) -> None:
         reader = self._open()
-        if reader is None:
+        if reader is None or (commits := reader.version()) == self._held.commits:
             return
         held = self._held
         with reader.snapshot():
@@ -78,13 +90,23 @@ class RunFeed:
                 held = self._held = _Held(events=held.events)
             games = reader.games(_last_row(held.games), MAX_GAMES)
             evaluations = reader.evaluations(_last_row(held.evaluations), MAX_EVALUATIONS)
+            ratings = reader.ratings(_last_row(held.ratings), MAX_RATINGS)
+            exams = reader.exams(_last_row(held.exams), MAX_EXAMS)
+            watched = reader.watched_plies(held.watched_row)
             latest = reader.latest()
-        if events or games or evaluations or latest != held.latest:
+            states = {name: state for name in STATES if (state := reader.state(name)) is not None}
+        news = (events, games, evaluations, ratings, exams, watched)
+        if any(news) or latest != held.latest or states != held.states:
             self.version += 1
-        held.latest = latest
+        held.latest, held.states = latest, states
         _append(held.events, events, MAX_EVENTS)
         _append(held.games, games, MAX_GAMES)
         _append(held.evaluations, evaluations, MAX_EVALUATIONS)
+        _append(held.ratings, ratings, MAX_RATINGS)
+        _append(held.exams, exams, MAX_EXAMS)
+        held.commits = commits
+        held.watched_row = watched[-1].row if watched else held.watched_row
+        held.live.take(watched)
 
     def _open(self) -> JournalReader | None:
         """The reader, opened anew when the file was exchanged; None while there is no journal."""
@@ -135,6 +157,29 @@ class RunFeed:
     def evaluations(self) -> list[Entry[Evaluation]]:
         """The newest match results, oldest first."""
         return self._held.evaluations
+
+    @property
+    def ratings(self) -> list[Entry[PlayerRating]]:
+        """The newest places on the ladder, oldest first."""
+        return self._held.ratings
+
+    @property
+    def exams(self) -> list[Entry[Exam]]:
+        """The newest results of the tsume exam, oldest first."""
+        return self._held.exams
+
+    @property
+    def live(self) -> LiveBoards:
+        """The games that can be watched."""
+        return self._held.live
+
+    def state(self, name: str) -> Entry[dict[str, Any]] | None:
+        """How ``name`` stood when it was recorded last, None when it never was."""
+        return self._held.states.get(name)
+
+    def thoughts(self, game_row: int) -> list[Thought]:
+        """What the network thought at each ply of a kept game, where it was recorded."""
+        return [] if self._reader is None else self._reader.thoughts(game_row)
 
     def figure(self, name: str) -> float | None:
         """The newest value of one metric, None when it was never recorded."""

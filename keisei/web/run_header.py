@@ -1,6 +1,7 @@
 """The figures at the top of the Now panel, as text."""
 
 import time
+from functools import lru_cache
 
 from keisei.record.console import Health
 from keisei.record.health import judge
@@ -28,10 +29,13 @@ def header_figures(feed: RunFeed) -> dict[str, str]:
         "plies/s": _whole(feed.figure("plies_per_second")),
         "time left": _time_left(feed, plies) if pid else NONE,
         "policy lag": _whole(feed.figure("policy_lag")),
-        "last checkpoint": checkpoints[-1].name if checkpoints else NONE,
+        "last checkpoint": _checkpoint_words(checkpoints[-1].name) if checkpoints else NONE,
         "last update": NONE if point is None else f"{span(time.time() - point.time)} ago",
         "time goes to": _main_phase(feed),
         "CPU": f"{facts.cpu_share:.0%}",
+        "GPU": NONE
+        if facts.gpu is None
+        else f"{facts.gpu.share:.0%}, {facts.gpu.memory_bytes / GIB:.1f} GiB",
         "memory": NONE if facts.memory_bytes is None else f"{facts.memory_bytes / GIB:.1f} GiB",
     }
 
@@ -43,12 +47,13 @@ def _time_left(feed: RunFeed, plies: int) -> str:
     if goal and speed:
         spans.append((goal.total_plies - plies) / speed)
     if goal and goal.time_limit_seconds:
-        spans.append(goal.time_limit_seconds - _elapsed_seconds(feed))
+        spans.append(goal.time_limit_seconds - _elapsed_seconds(feed, feed.version))
     return span(min(spans)) if spans else NONE
 
 
-def _elapsed_seconds(feed: RunFeed) -> float:
-    """The phases of all updates add up to the time that was trained."""
+@lru_cache(maxsize=64)
+def _elapsed_seconds(feed: RunFeed, _version: int) -> float:
+    """The phases of all updates add up to the time that was trained; added up once for all visitors."""
     return sum(point.value for name in _phases(feed) for point in feed.series(name))
 
 
@@ -92,6 +97,12 @@ def span(seconds: float) -> str:
         if count
     ]
     return " ".join(parts[:2]) or "0 s"
+
+
+def _checkpoint_words(name: str) -> str:
+    """A checkpoint's folder is called after its update, with many zeros."""
+    word, _, number = name.rpartition("-")
+    return f"{word} {int(number):,}" if number.isdecimal() else name
 
 
 def _whole(value: float | None) -> str:

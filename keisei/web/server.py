@@ -1,5 +1,6 @@
 """The page as a server: routes, guard and limits put together, and run until Ctrl-C."""
 
+import os
 import socket
 import webbrowser
 from collections.abc import Callable, Mapping
@@ -27,6 +28,8 @@ from keisei.web.visit import Visit
 #: Pages that may be open or being opened; one that never connects is forgotten after a minute.
 MAX_PAGES: Final = 4 * MAX_SOCKETS
 MAX_CONNECTIONS: Final = 512
+#: The page, and the engines that it starts, take what a run leaves of the processors.
+NICENESS: Final = 10
 
 Builder = Callable[[Visit], None]
 
@@ -39,9 +42,9 @@ def make_app(library: RunLibrary, opponents: Opponents, access: Access) -> Guard
         "/": now.build,
         "/learning": learning.build,
         "/strength": strength.build,
-        "/games": games.build,
+        "/games": partial(games.build, opponents=opponents),
         "/play": partial(play.build, opponents=opponents),
-        "/openings": openings.build,
+        "/openings": partial(openings.build, opponents=opponents),
         "/workers": workers.build,
     }
     for path in PANELS:
@@ -83,6 +86,8 @@ def serve(
 ) -> None:
     """Serve until Ctrl-C; ``announce`` gets the address, with the token in it, once."""
     listener = _listen(access)
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     access = replace(access, port=listener.getsockname()[1])
     config = uvicorn.Config(
         make_app(library, opponents, access),

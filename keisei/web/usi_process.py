@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -14,6 +15,9 @@ START_SECONDS: Final = 60.0
 GRACE_SECONDS: Final = 20.0
 MILLISECONDS: Final = 1000
 MAX_LINE_BYTES: Final = 64 * 1024
+#: Centipawns for each unit of the logarithm of the odds of winning: the usual figure among shogi programs.
+CENTIPAWNS_PER_LOGIT: Final = 600
+POLICY_WORDS: Final = "info string policy "
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class Answer:
     move: str
     score: str = ""
     line: tuple[str, ...] = ()
+    value: float | None = None
+    """P(win) - P(loss) of the engine's side, where it said a score."""
+    policy: tuple[tuple[str, float], ...] = ()
+    """The likeliest moves, where the engine said them."""
 
 
 class UsiProcess:
@@ -49,8 +57,10 @@ class UsiProcess:
         self._turn = asyncio.Lock()
 
     @classmethod
-    async def start(cls, name: str, command: Sequence[str]) -> Self:
-        """Start the engine and wait until it is ready."""
+    async def start(
+        cls, name: str, command: Sequence[str], options: Mapping[str, object] | None = None
+    ) -> Self:
+        """Start the engine and wait until it is ready; of ``options`` it is told those that it knows."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -64,7 +74,14 @@ class UsiProcess:
         engine = cls(name, process)
         try:
             await engine._send("usi")
-            await engine._read_until("usiok", START_SECONDS)
+            known = {
+                line.split()[2]
+                for line in await engine._read_until("usiok", START_SECONDS)
+                if _is_option(line)
+            }
+            for option, value in (options or {}).items():
+                if option in known:
+                    await engine._send(f"setoption name {option} value {value}")
             await engine._send("isready")
             await engine._read_until("readyok", START_SECONDS)
             await engine._send("usinewgame")
@@ -83,8 +100,11 @@ class UsiProcess:
         words = lines[-1].split()
         if len(words) < 2:
             raise WebError(f"the engine {self.name!r} answered {lines[-1]!r}, expected a move after bestmove")
-        said = next((line for line in reversed(lines) if " pv " in line), "")
-        return Answer(words[1], _score(said), tuple(said.partition(" pv ")[2].split()))
+        told = [line for line in lines if " pv " in line]
+        best = [line for line in told if " multipv " not in line or " multipv 1 " in line]
+        said = (best or told or [""])[-1]
+        line = tuple(said.partition(" pv ")[2].split())
+        return Answer(words[1], _score(said), line, _value(said), _policy(lines))
 
     async def _send(self, line: str) -> None:
         assert self._process.stdin is not None
@@ -125,15 +145,47 @@ class UsiProcess:
         await self._process.wait()
 
 
-def _score(said: str) -> str:
-    """The score of an info line in words, from the view of the engine's side."""
+def _is_option(line: str) -> bool:
+    words = line.split()
+    return words[:2] == ["option", "name"] and len(words) > 2
+
+
+def _kind_and_value(said: str) -> tuple[str, str]:
+    """`cp` or `mate`, and the number, of an info line; empty where it has none."""
     words = said.split()
     if "score" not in words[:-2]:
-        return ""
+        return "", ""
     kind, value = words[words.index("score") + 1 : words.index("score") + 3]
+    return kind, value
+
+
+def _score(said: str) -> str:
+    """The score of an info line in words, from the view of the engine's side."""
+    kind, value = _kind_and_value(said)
     if kind == "mate":
         return f"mate in {value} plies"
     try:
         return f"{int(value) / 100:+.2f} pawns"
     except ValueError:
         return ""
+
+
+def _value(said: str) -> float | None:
+    """The score of an info line as P(win) - P(loss)."""
+    kind, value = _kind_and_value(said)
+    if kind == "mate":
+        return -1.0 if value.startswith("-") else 1.0
+    try:
+        return math.tanh(int(value) / (2 * CENTIPAWNS_PER_LOGIT))
+    except ValueError:
+        return None
+
+
+def _policy(lines: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Moves and probabilities of the last line that tells them, the likeliest first."""
+    words = next((line for line in reversed(lines) if line.startswith(POLICY_WORDS)), "").split()[3:]
+    try:
+        found = [(usi, float(share)) for usi, share in zip(words[::2], words[1::2], strict=True)]
+    except ValueError:
+        return ()
+    return tuple(sorted(found, key=lambda move: -move[1]))

@@ -32,7 +32,7 @@ def findings(capsys: Capture) -> dict[str, str]:
     subject = ""
     for line in called.out.splitlines():
         if line.startswith(("ok  ", "FIX ")):
-            subject = line[4:16].strip()
+            subject = line[4:19].strip()
             found[subject] = line
         elif line.startswith("    ->"):
             found[subject] += line

@@ -2,6 +2,8 @@
 
 import math
 
+import pytest
+
 from keisei.commands.match_report import match_lines, rating_table
 from keisei.evaluation.arena import MatchResult, PlayedGame
 from keisei.evaluation.ratings import Rating
@@ -37,9 +39,14 @@ def test_score_colours_ends_and_elo_come_in_this_order() -> None:
     assert len(lines) == 5
 
 
-def test_half_a_pair_has_no_elo() -> None:
-    match = MatchResult("a", "b", [played(0, Color.BLACK, Color.BLACK)])
-    assert not any("Elo" in line for line in match_lines(match, None))
+@pytest.mark.parametrize("pairs", [0, 2])
+def test_a_few_pairs_have_no_elo(pairs: int) -> None:
+    match = result(pairs)
+    match.games.append(played(pairs, Color.BLACK, Color.BLACK))
+    assert (
+        match_lines(match, None)[-1] == f"Too few pairs of games for an Elo difference: {pairs} of at least 3"
+    )
+    assert match_lines(result(3), None)[-1].startswith("Elo difference +191 [")
 
 
 def test_a_broken_off_match_warns_unless_a_test_broke_it_off() -> None:

@@ -12,6 +12,7 @@ import pytest
 from command_line import ENVIRONMENT, KEISEI, call_keisei
 from small_checkpoints import make_run, save_checkpoint
 
+from keisei.evaluation.usi_process import find_program
 from keisei.record.journal import JournalReader
 from keisei.shogi import read_record
 
@@ -183,7 +184,7 @@ def test_a_tournament_ends_in_a_cross_table(capsys: Capture) -> None:
     assert [row.split("│")[2].strip() for row in rows] == ["ab1", "greedy", "random"]
     assert rows[0].count("4/0/0") == 2
     assert "8/8" in rows[0]
-    assert "+0 [+0, +0]" in rows[2]
+    assert rows[2].split("│")[4].strip() == "0"
 
 
 def test_a_gauntlet_leaves_out_the_others(capsys: Capture) -> None:
@@ -235,6 +236,20 @@ def test_a_ladder_stops_when_intervals_are_narrow(capsys: Capture, tmp_path: Pat
     assert call_keisei(capsys, *command, "--games", 40, "--width", 100_000, "--games-per-step", 4).code == 0
     content = json.loads(registry.read_text())
     assert sum(sum(entry["pairs"]) for entry in content["results"]) < 20
+
+
+@pytest.mark.skipif(
+    find_program("fairy-stockfish") is None, reason="needs Fairy-Stockfish: apt-get install fairy-stockfish"
+)
+def test_a_rung_of_fairy_stockfish_has_its_place(capsys: Capture, tmp_path: Path) -> None:
+    registry = tmp_path / "registry.json"
+    command = ("ladder", "greedy", "--anchors", "random,mate1,fairy1", "--registry", registry)
+    called = call_keisei(capsys, *command, "--games", 18, "--games-per-step", 6, "--max-plies", 150)
+    assert called.code == 0, called.err
+    rows = [line for line in called.out.splitlines() if "│" in line]
+    assert {row.split("│")[1].strip() for row in rows} == {"random", "mate1", "greedy", "fairy1"}
+    met = [(entry["first"], entry["second"]) for entry in json.loads(registry.read_text())["results"]]
+    assert ("fairy1", "mate1") in met
 
 
 # ---- tsume

@@ -34,6 +34,7 @@ def test_runs_lists_progress_and_strength(capsys: Capture, measured_run: RunDire
     assert " 128 " in measured
     assert "random " in measured
     assert "%" in measured
+    assert "after update 2" in measured, "the strongest"
     assert "at rest" in measured
     (untouched,) = (line for line in called.out.splitlines() if "untouched" in line)
     assert " 0 " in untouched
@@ -76,6 +77,10 @@ def test_inspect_shows_a_run_with_its_checkpoints_verified(
     assert "entropy " in called.out
     assert "against random " in called.out
     assert called.out.count(": verified") == 3
+    assert "after update 2; play against it as policy:measured@strongest" in called.out
+    assert [
+        line.split(":")[0].strip() for line in called.out.splitlines() if line.endswith(", the strongest")
+    ] == ["update-00000002"]
     assert "NOT GOOD" not in called.out
 
 
@@ -88,6 +93,10 @@ def test_inspect_names_the_checkpoint_that_is_damaged(
     assert "update-00000002: NOT GOOD" in called.out
     assert "model.safetensors is damaged" in called.out
     assert called.out.count(": verified") == 2
+    (latest(measured_run).path.parent / "best").write_bytes(b"nonsense")
+    called = call_keisei(capsys, "inspect", "measured", "--runs", runs)
+    assert called.code == 0
+    assert "mark the best again" in called.out
 
 
 def test_inspect_shows_the_events_of_a_run(capsys: Capture, measured_run: RunDirectory, runs: Path) -> None:

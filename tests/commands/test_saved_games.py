@@ -43,3 +43,13 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(RecordError, match=r"cannot save games in .*file"):
         GameSaver(tmp_path / "file" / "games", "kif", MatchResult("a", "b"))
+
+
+def test_the_games_of_another_match_are_not_overwritten(tmp_path: Path) -> None:
+    game = PlayedGame(game_after_two_plies(), 0, Color.BLACK, Color.WHITE, Reason.RESIGNATION)
+    GameSaver(tmp_path, "kif", MatchResult("a", "b")).save([game])
+    before = (tmp_path / "0001-black.kif").read_text(encoding="utf-8")
+    with pytest.raises(RecordError, match=r"games of another match.*0001-black\.kif.*--save"):
+        GameSaver(tmp_path, "kif", MatchResult("c", "d"))
+    GameSaver(tmp_path, "csa", MatchResult("c", "d"))  # no file in the way
+    assert (tmp_path / "0001-black.kif").read_text(encoding="utf-8") == before

@@ -34,7 +34,9 @@ def environment(
     games: int = 12, seed: int = 3, *, mate_in_one: bool = True, mirror: bool = False
 ) -> ShogiVectorEnv:
     starts = Starts(standard=0, listed=1, sfens=[START])
-    return ShogiVectorEnv(games, seed, 1, starts=starts, max_plies=CAP, mate_in_one=mate_in_one, mirror=mirror)
+    return ShogiVectorEnv(
+        games, seed, 1, starts=starts, max_plies=CAP, mate_in_one=mate_in_one, mirror=mirror
+    )
 
 
 def inference(seed: int = 0, architecture: str = "cnn") -> Inference:

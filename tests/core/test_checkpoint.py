@@ -352,6 +352,31 @@ def test_retention_keeps_the_newest_the_milestones_and_the_best(tmp_path: Path) 
     assert store.best_path() == tmp_path / "update-00000007"
 
 
+def test_retention_keeps_what_somebody_holds_until_it_is_let_go(tmp_path: Path) -> None:
+    store = CheckpointStore(tmp_path, keep_last=1)
+    first, second = save(store, 1), store.path_of(2)
+    store.hold("one", [first])
+    store.hold("other", [first, second])
+    for update in (2, 3, 4):
+        save(store, update)
+    assert updates(store) == [1, 2, 4]
+    store.hold("other", [])
+    save(store, 5)
+    assert updates(store) == [1, 5]
+    store.hold("one", [tmp_path / "update-00000404"])
+    save(store, 6)
+    assert updates(store) == [6]
+
+
+def test_going_back_removes_later_checkpoints(tmp_path: Path) -> None:
+    store = CheckpointStore(tmp_path, keep_last=9)
+    for update in range(1, 6):
+        save(store, update)
+    store.remove_after(3)
+    assert updates(store) == [1, 2, 3]
+    assert store.path_of(3) == store.latest_good().checkpoint.path
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
 @given(
     steps=st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=12),

@@ -113,7 +113,7 @@ def test_finished_games_are_told_as_the_replay_saw_them_end(played: Played) -> N
         (color_name(outcome.winner), outcome.reason.value, plies) for outcome, plies in outcomes if outcome
     ]
     assert {game.winner for game in told} == {"black", "white", None}
-    assert not any(game.against_opponent for game in told)
+    assert all((game.opponent, game.points, game.frozen) == ("", None, 0) for game in told)
 
 
 def test_g4_log_probs_and_values_are_those_of_the_network_on_the_stored_record(played: Played) -> None:
@@ -179,7 +179,7 @@ def test_a_frozen_opponent_plays_one_colour_of_its_games_and_its_plies_are_flagg
     assert len(kinds) >= len(plies_by_game), "every game is of one of these kinds"
     assert all(kind in plies_by_game.values() for kind in (both, as_black, as_white))
     told = against_opponents.summaries[0].finished
-    assert 0.4 < np.mean([game.against_opponent for game in told]) < 0.95
+    assert 0.4 < np.mean([game.opponent == "frozen" for game in told]) < 0.95
 
 
 def test_each_ply_has_the_log_prob_of_the_network_that_chose_it(against_opponents: Played) -> None:

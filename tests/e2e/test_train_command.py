@@ -47,7 +47,7 @@ def recorded(run: Path) -> list[int]:
 
 def shown(updates: int, **changes: object) -> list[str]:
     """Options of a run that writes a line as often as it can."""
-    return tiny_options(updates, record__console="plain", record__console_interval_seconds=0.02, **changes)
+    return tiny_options(updates, record__console="plain", record__console_interval_seconds=0.001, **changes)
 
 
 @pytest.fixture
@@ -70,6 +70,7 @@ def test_a_run_trains_reports_and_continues(keisei, tmp_path: Path) -> None:
     assert "3 updates, 192 plies" in report
     assert "Score against random: " in report
     assert "Score against greedy: " in report
+    assert "Elo, where random has 0." in report
     assert "95 %" in report
     assert "Everything is in runs/mine" in report
     assert "keisei inspect runs/mine" in report

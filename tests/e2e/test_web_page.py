@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
+from page_browser import DESK, PATIENCE_MS, PHONE, expect, launched_browser, visiting
 from page_server import PageServer, serving, start_page
 from recorded_runs import HOSTILE, PLIES_PER_UPDATE, metrics_of, random_game, record_run
 
 from keisei.record.journal import Event, Game, Journal
 from keisei.record.journal_reader import JournalReader
 
-pytest.importorskip("nicegui", reason="the page needs NiceGUI: pip install 'keisei[web]'")
-playwright_api = pytest.importorskip(
-    "playwright.sync_api", reason="browser tests need Playwright: pip install playwright"
-)
-expect = playwright_api.expect
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-BROWSERS = ("chromium-headless-shell", "chromium")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 ENGINE = f"toy={sys.executable} {Path(__file__).parents[1] / 'toy_usi_engine.py'}"
-PATIENCE_MS = 15_000
-DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
 #: Panel, and what stands on it once it is there.
 PANELS = {
     "/": "learning normally",
@@ -60,15 +44,8 @@ MoveMaker = Callable[["Page", str], None]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(
-            "browser tests need Chromium: apt-get install chromium-headless-shell fonts-ipafont-gothic"
-        )
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+    with launched_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -83,25 +60,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(runs: Path) -> Iterator[PageServer]:
     with serving(runs, "--engine", ENGINE) as server:
         yield server
-
-
-@contextmanager
-def visiting(browser: Browser, server: PageServer, path: str, **options: object) -> Iterator[Page]:
-    """A visitor who must see no error in the console and send no request to another host."""
-    context = browser.new_context(**{"viewport": DESK, **options})  # type: ignore[arg-type]
-    context.set_default_timeout(PATIENCE_MS)
-    page = context.new_page()
-    complaints: list[str] = []
-    hosts: set[str] = set()
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
-    page.on("websocket", lambda socket: hosts.add(socket.url.split("/")[2]))
-    page.goto(server.base + path)
-    yield page
-    context.close()
-    assert complaints == []
-    assert hosts <= {f"127.0.0.1:{server.port}", ""}  # data: addresses have no host
 
 
 @pytest.mark.parametrize("panel", PANELS)
@@ -336,6 +294,7 @@ def test_two_visitors_do_not_disturb_each_other(browser: Browser, server: PageSe
 
 LARGE_UPDATES, LARGE_GAMES = 3_800, 5_000
 OPENING_SECONDS = 2.0
+PAGE_BYTES = 300 * 10**6
 ATTEMPTS = 6
 
 
@@ -354,6 +313,7 @@ def test_large_run_opens_in_two_seconds(browser: Browser, tmp_path: Path) -> Non
             while seconds[-1] > OPENING_SECONDS and len(seconds) < ATTEMPTS:
                 seconds.append(seconds_to_open(browser, server, panel, text))
             assert seconds[-1] <= OPENING_SECONDS, (panel, seconds)
+        assert psutil.Process(server.process.pid).memory_info().rss <= PAGE_BYTES
 
 
 def seconds_to_open(browser: Browser, server: PageServer, panel: str, text: str) -> float:

@@ -60,6 +60,18 @@ def test_games_go_to_the_anchors_where_those_are_what_is_least_known() -> None:
     assert set(choice(results)) == {"greedy", "mate1"}
 
 
+def test_a_pairing_that_one_player_always_wins_is_not_chosen_for_ever() -> None:
+    """The stronger of two wins every game here, so no rating ever gets an upper bound."""
+    order = ["random", "mate1", "greedy", "net", "ab1"]
+    results: dict[tuple[str, str], tuple[int, ...]] = {}
+    chosen = []
+    for _ in range(16):
+        stronger, weaker = sorted(choice(results), key=order.index, reverse=True)
+        chosen.append((stronger, weaker))
+        results[stronger, weaker] = (0, 0, 0, 0, 10 * chosen.count((stronger, weaker)))
+    assert max(map(chosen.count, chosen)) <= 4
+
+
 def test_players_of_the_registry_that_do_not_climb_are_not_chosen() -> None:
     results = {**CHAIN, ("net", "greedy"): EVEN, ("other", "net"): EVEN}
     assert "other" not in choice(results)

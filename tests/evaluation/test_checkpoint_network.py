@@ -12,6 +12,7 @@ from keisei.core.checkpoint import CheckpointStore
 from keisei.core.networks import ActorCritic
 from keisei.errors import CheckpointError, NoGoodCheckpointError, RunDirectoryError
 from keisei.evaluation.checkpoint_network import find_checkpoint, load_network
+from keisei.evaluation.checkpoint_player import load_player_network
 
 
 def same_answers(first: ActorCritic, second: ActorCritic) -> bool:
@@ -112,3 +113,19 @@ def test_a_checkpoint_is_found_by_path_by_name_or_as_the_newest(tmp_path: Path) 
     assert find_checkpoint("", tmp_path) == run.path
     with pytest.raises(RunDirectoryError, match="did you mean 'first'"):
         find_checkpoint("frist", tmp_path)
+
+
+def test_one_checkpoint_of_a_run_is_found_by_its_update_or_as_the_strongest(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "first", updates=3)
+    folder = run.checkpoints_path
+    assert find_checkpoint("first@2", tmp_path) == folder / "update-00000002"
+    with pytest.raises(CheckpointError, match=r"no checkpoint of the run 'first' has a rating yet"):
+        find_checkpoint("first@strongest", tmp_path)
+    CheckpointStore(folder).mark_best(folder / "update-00000001")
+    assert find_checkpoint("first@strongest", tmp_path) == folder / "update-00000001"
+    assert find_checkpoint("@strongest", tmp_path) == folder / "update-00000001"
+    assert load_player_network("first@strongest", tmp_path, "cpu").name.startswith("first@1#")
+    with pytest.raises(CheckpointError, match=r"no checkpoint of update 7; there are .*update-00000003"):
+        find_checkpoint("first@7", tmp_path)
+    with pytest.raises(CheckpointError, match=r"'strongest' or the number of an update .* got 'best'"):
+        find_checkpoint("first@best", tmp_path)

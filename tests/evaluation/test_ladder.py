@@ -71,6 +71,15 @@ def test_results_of_an_earlier_ladder_count(tmp_path: Path) -> None:
     assert later.next_pairing() == ("ab1", "greedy")
 
 
+def test_contenders_without_bounds_take_turns(tmp_path: Path) -> None:
+    registry = book(tmp_path)
+    registry.add("greedy", "random", (0, 0, 0, 0, 10))
+    steps = Ladder(players("ab1", "ab2"), players("random", "greedy"), registry, games_per_step=8, seed=1)
+    assert steps.next_pairing() == ("ab1", "greedy")
+    registry.add("ab1", "greedy", (0, 0, 0, 0, 4))
+    assert steps.next_pairing() == ("ab2", "greedy")
+
+
 def test_a_step_that_breaks_off_leaves_the_registry_as_it_was(tmp_path: Path) -> None:
     steps = make_ladder(tmp_path, [Faint(1)], "random")
     with pytest.raises(RuntimeError, match="no more"):

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 import torch
 
-from keisei.evaluation.opponent_pool import OpponentPool
+from keisei.evaluation.opponent_pool import DRAWS_PER_SEAT, RESULTS_PER_SEAT, OpponentPool
 
 
 def weights(value: float) -> dict[str, torch.Tensor]:
@@ -83,3 +83,70 @@ def test_a_smaller_pool_takes_the_newest_of_a_larger_one() -> None:
     small = OpponentPool(2, 1)
     small.load_tensors(pool_of(1, 2, 3).tensors())
     assert versions(small) == [2, 3]
+
+
+# ---- by rating
+
+
+def rated_pool(*versions: int, seed: int = 1) -> OpponentPool:
+    pool = OpponentPool(8, seed, "rating")
+    for version in versions:
+        pool.add(version, weights(float(version)))
+    return pool
+
+
+def drawn(pool: OpponentPool) -> int:
+    snapshot = pool.draw()
+    assert snapshot is not None
+    return snapshot.version
+
+
+def test_by_rating_close_opponents_are_drawn_more_often_and_none_is_left_out() -> None:
+    pool = rated_pool(1, 2, 3)
+    for number in range(100):
+        pool.note_result(1, 1.0)
+        pool.note_result(2, number % 2)
+        pool.note_result(3, 0.0)
+    met: Counter[int] = Counter()
+    for _ in range(600):
+        met[drawn(pool)] += 1
+        for _ in range(RESULTS_PER_SEAT):
+            pool.note_result(pool.state()["seat"][0], 0.5 if pool.state()["seat"][0] == 2 else 1.0)
+    assert met[2] > 300 > met[1] + met[3]
+    assert min(met[1], met[3]) > 0
+
+
+def test_by_rating_an_opponent_keeps_its_seat_until_enough_whole_games_are_known() -> None:
+    pool = rated_pool(*range(1, 9))
+    first = drawn(pool)
+    assert {drawn(pool) for _ in range(DRAWS_PER_SEAT - 1)} == {first}
+    changes = set()
+    for _ in range(20):
+        seat = drawn(pool)
+        changes.add(seat)
+        for _ in range(RESULTS_PER_SEAT):
+            pool.note_result(seat, 0.5)
+    assert len(changes) > 2
+
+
+def test_by_rating_results_of_who_has_left_are_forgotten() -> None:
+    pool = OpponentPool(2, 1, "rating")
+    for version in (1, 2):
+        pool.add(version, weights(1.0))
+        pool.note_result(version, 1.0)
+    pool.add(3, weights(1.0))
+    pool.note_result(1, 1.0)
+    assert set(pool.state()["tallies"]) == {2}
+
+
+def test_by_rating_a_restored_pool_draws_as_the_first_would_have() -> None:
+    pool, other = rated_pool(1, 2, 3, 4), rated_pool(seed=77)
+    for version in (1, 2, 2, 4):
+        pool.note_result(version, 0.0)
+        drawn(pool)
+    other.load_tensors(pool.tensors())
+    other.load_state(pool.state())
+    other.generator.bit_generator.state = pool.generator.bit_generator.state
+    one, same = ([drawn(each) for _ in range(100)] for each in (pool, other))
+    assert one == same
+    assert len(set(one)) > 1

@@ -1,6 +1,7 @@
 """Players choose legal moves; the fixed ones are what their names say; networks answer in batches as one by one."""
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from keisei.core.inference import Inference
 from keisei.core.model_factory import model_factory
 from keisei.errors import ConfigError
 from keisei.evaluation.arena import play_match
+from keisei.evaluation.ladder import FIXED_ANCHORS
 from keisei.evaluation.openings import random_openings
 from keisei.evaluation.players import (
     FIXED_PLAYERS,
@@ -128,14 +130,22 @@ def test_an_unknown_opponent_is_refused_with_the_known_ones() -> None:
         fixed_player("greddy", 1)
 
 
-# ---- the order of the fixed players; benchmarks/player_order.py proves it with more games and up to ab4
+# ---- the order of the fixed players; benchmarks/order.py writes the figures of the long matches down
+
+FEW_PAIRS = {"mate1": 10, "greedy": 10, "ab1": 10, "ab2": 15, "ab3": 6}
+MANY_PAIRS = 200
 
 
-@pytest.mark.parametrize(
-    ("stronger", "weaker", "pairs"),
-    [("mate1", "random", 10), ("greedy", "mate1", 10), ("ab1", "greedy", 10), ("ab2", "ab1", 25)],
-)
-def test_each_fixed_player_beats_the_one_below_it(stronger: str, weaker: str, pairs: int) -> None:
+def steps() -> list[object]:
+    """Each anchor against the one below it: short matches, and the long ones that prove it."""
+    pairings = list(pairwise(FIXED_ANCHORS))
+    few = [(weaker, stronger, FEW_PAIRS[stronger]) for weaker, stronger in pairings if stronger in FEW_PAIRS]
+    many = [pytest.param(*pairing, MANY_PAIRS, marks=pytest.mark.soak) for pairing in pairings]
+    return [*few, *many]
+
+
+@pytest.mark.parametrize(("weaker", "stronger", "pairs"), steps())
+def test_each_fixed_player_beats_the_one_below_it(weaker: str, stronger: str, pairs: int) -> None:
     match = play_match(
         fixed_player(stronger, 1), fixed_player(weaker, 2), random_openings(pairs, seed=11), max_plies=512
     )

@@ -129,7 +129,9 @@ def test_who_never_met_the_zero_is_unknown() -> None:
 
 
 def test_no_results_leave_the_zero_alone() -> None:
-    assert fit_ratings({}, "random") == [Rating("random", 0.0, 0.0, 0.0, 0)]
+    ratings = fit_ratings({}, "random")
+    assert ratings == [Rating("random", 0.0, 0.0, 0.0, 0)]
+    assert str(ratings[0]) == "0"
 
 
 def test_ratings_are_sorted_and_count_games() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from keisei.errors import ConfigError, UsiEngineError
 from keisei.evaluation import usi_player
-from keisei.evaluation.arena import play_match
+from keisei.evaluation.arena import Match, play_match
 from keisei.evaluation.openings import random_openings
 from keisei.evaluation.players import Closing, RandomPlayer, fixed_player
 from keisei.evaluation.usi_player import UsiLimit, UsiPlayer, judge
@@ -46,6 +46,14 @@ def test_an_engine_plays_a_match_to_its_end() -> None:
         match = play_match(player, RandomPlayer(1), random_openings(2, seed=1), max_plies=60)
     assert match.score.games == 4
     assert not any(game.note for game in match.games)
+
+
+def test_games_are_begun_as_the_engine_can_think_about_them_so_that_results_come_early() -> None:
+    ended: list[int] = []
+    with rogue("polite", num_processes=1) as player:
+        match = Match(player, RandomPlayer(1), random_openings(3, seed=1), max_plies=12)
+        match.play(on_games=lambda games: ended.append(len(games)))
+    assert ended == [2, 2, 2]
 
 
 @pytest.mark.parametrize("behaviour", ["illegal", "nonsense", "wordless", "declares"])

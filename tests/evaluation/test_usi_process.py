@@ -10,7 +10,7 @@ import pytest
 
 from keisei.errors import UsiEngineError, UsiEngineSilentError
 from keisei.evaluation import usi_process
-from keisei.evaluation.usi_process import EngineOption, UsiProcess, find_program, position_command
+from keisei.evaluation.usi_process import UsiProcess, find_program, position_command
 from keisei.shogi import HANDICAP_SFENS, ShogiGame
 
 ROGUE = Path(__file__).parent / "programs" / "rogue_engine.py"
@@ -156,13 +156,6 @@ def test_options_that_do_not_fit_are_refused_before_the_engine_sees_them(
     with pytest.raises(UsiEngineError, match=complaint):
         started("polite", **{name: value})
     assert not _children()
-
-
-@pytest.mark.parametrize(
-    "declaration", ["", "type", "type spin", "type spin min", "type spin min low max", "type new"]
-)
-def test_a_strange_declaration_refuses_nothing_that_could_fit(declaration: str) -> None:
-    assert EngineOption("odd", declaration).refusal("5") is None
 
 
 def test_positions_are_sent_with_their_whole_game() -> None:

@@ -79,6 +79,13 @@ def test_the_plain_line_is_one_line_of_ascii_with_the_same_figures() -> None:
     assert line.isascii()
 
 
+def test_what_measurements_showed_stands_in_both_views_once_it_is_known() -> None:
+    words = "strength +512 Elo [+430, +600] after update 7"
+    known = replace(snapshot(), strength=words)
+    assert words in plain_line(known)
+    assert words in drawn(known)
+
+
 def test_the_first_moment_of_a_run_has_no_figures_and_no_error() -> None:
     first = replace(
         snapshot(),

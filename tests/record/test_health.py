@@ -1,6 +1,6 @@
 import pytest
 
-from keisei.record.health import judge
+from keisei.record.health import collapse_signs, judge
 
 GOOD = {
     "skipped_steps": 0.0,
@@ -36,3 +36,11 @@ def test_each_bad_figure_is_named_with_what_to_do(metric: str, value: float, lev
 
 def test_the_worst_is_told_first() -> None:
     assert judge({**GOOD, "entropy": 0.1, "skipped_steps": 2.0}).level == "bad"
+
+
+def test_signs_of_a_collapse_are_told_by_figure_and_only_of_figures_that_are_there() -> None:
+    assert collapse_signs({"approx_kl": 9.0}) == {}
+    signs = collapse_signs({"entropy": 0.0, "explained_variance": 0.9, "truncated_share": 1.0})
+    assert signs["explained_variance"] == ""
+    assert "hardly explores" in signs["entropy"]
+    assert "cut off" in signs["truncated_share"]

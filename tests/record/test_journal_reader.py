@@ -2,14 +2,17 @@
 
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from keisei.errors import JournalError
-from keisei.record.journal import Event, Game, Journal, JournalReader
+from keisei.record.journal import MAX_WATCHED_PLIES, Event, Game, Journal, JournalReader
+from keisei.record.journal_schema import Exam, Thought, WatchedPly
 
 READ_AS_AN_ORDINARY_USER = """
 import os, sys
@@ -123,3 +126,84 @@ def test_a_journal_in_use_can_be_read_without_write_permission(public_folder: Pa
         output, errors = start_python(READ_AS_AN_ORDINARY_USER, path).communicate()
         public_folder.chmod(0o755)
     assert (output.strip(), errors) == ("[1]", "")
+
+
+# ---- what viewers watch
+
+
+def test_the_version_tells_that_something_was_committed(path: Path) -> None:
+    with Journal(path) as journal:
+        reader = JournalReader(path)
+        before = reader.version()
+        assert reader.version() == before
+        journal.add_event(1, Event("note", "news"))
+        journal.commit()
+        assert reader.version() != before
+
+
+def test_thoughts_belong_to_their_game_and_to_no_other(path: Path) -> None:
+    thoughts = (Thought(0.25, (("7g7f", 0.5), ("2g2f", 0.25))), Thought(-0.5))
+    with Journal(path) as journal:
+        journal.add_game(1, Game("a", "b", "start", ("7g7f",), None, "max_plies"))
+        journal.add_game(1, Game("a", "b", "start", ("7g7f", "3c3d"), None, "max_plies"), thoughts)
+        journal.add_game(1, Game("a", "b", "start", ("2g2f",), None, "max_plies"))
+    reader = JournalReader(path)
+    assert [reader.thoughts(entry.row) for entry in reader.games()] == [[], list(thoughts), []]
+    assert reader.thoughts(99) == []
+
+
+def test_watched_plies_come_back_and_only_the_newest_are_kept(path: Path) -> None:
+    ply = WatchedPly(1, 7, "sfen", "7g7f", Thought(0.5, (("7g7f", 0.9),)), "over")
+    with Journal(path) as journal:
+        for update in (1, 2):
+            journal.add_watched_plies(update, [ply] * (MAX_WATCHED_PLIES - 1))
+            journal.commit()
+    plies = JournalReader(path).watched_plies()
+    assert len(plies) == MAX_WATCHED_PLIES
+    assert plies[-1].content == ply
+    assert JournalReader(path).watched_plies(after_row=plies[-3].row) == plies[-2:]
+
+
+def test_of_a_state_the_newest_is_known(path: Path) -> None:
+    with Journal(path, clock=lambda: 5.0) as journal:
+        journal.add_state(1, "workers", {"alive": 1})
+        journal.add_state(2, "workers", {"alive": [2]})
+    state = JournalReader(path).state("workers")
+    assert state is not None
+    assert (state.update, state.time, state.content) == (2, 5.0, {"alive": [2]})
+    assert JournalReader(path).state("other") is None
+
+
+def test_exams_are_read_and_impossible_ones_refused(path: Path) -> None:
+    with Journal(path) as journal:
+        journal.add_exam(3, Exam(5, 100, 23))
+    assert [(entry.update, entry.content) for entry in JournalReader(path).exams()] == [(3, Exam(5, 100, 23))]
+    with pytest.raises(ValueError, match="at most all"):
+        Exam(1, 10, 11)
+
+
+def test_what_an_older_keisei_did_not_record_is_empty(path: Path) -> None:
+    Journal(path).close()
+    with closing(sqlite3.connect(path)) as older:
+        for table in ("exams", "game_thoughts", "watched_plies", "latest_states", "ratings"):
+            older.execute(f"DROP TABLE {table}")
+    reader = JournalReader(path)
+    assert (reader.exams(), reader.thoughts(1), reader.watched_plies(), reader.ratings()) == ([], [], [], [])
+    assert reader.state("workers") is None
+
+
+def test_what_is_played_again_is_forgotten(path: Path) -> None:
+    with Journal(path) as journal:
+        for update in (1, 2):
+            journal.add_metrics(update, update, {"loss": 1.0})
+            journal.add_game(update, Game("a", "b", "start", ("7g7f",), None, "x"), [Thought(0.5)])
+            journal.add_watched_plies(update, [WatchedPly(0, update, "sfen", "7g7f", Thought(0.5))])
+            journal.add_exam(update, Exam(1, 2, 1))
+        journal.commit()
+        journal.rewind(1)
+        journal.add_game(2, Game("a", "b", "start", ("2g2f",), None, "x"))
+    reader = JournalReader(path)
+    assert [entry.content.game for entry in reader.watched_plies()] == [1]
+    assert [entry.update for entry in reader.exams()] == [1]
+    # The row number of the game that was removed is given again: its thoughts must be gone.
+    assert [len(reader.thoughts(entry.row)) for entry in reader.games()] == [1, 0]

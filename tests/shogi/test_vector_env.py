@@ -128,7 +128,14 @@ def test_random_play_is_stepping(threads: int) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_a_saved_state_goes_on_exactly(size: str) -> None:
     contract.check_a_saved_state_goes_on_exactly(
-        make, before=150, after=100, actions=size, starts=MIXED_STARTS, max_plies=60, mate_in_one=True, mirror=True
+        make,
+        before=150,
+        after=100,
+        actions=size,
+        starts=MIXED_STARTS,
+        max_plies=60,
+        mate_in_one=True,
+        mirror=True,
     )
 
 
@@ -146,7 +153,9 @@ def test_mirrored_games_are_mirror_images_from_their_first_ply_to_their_last(siz
             expected = positions.mirror_records(record) if mirrored else record
             assert env.records[index].tobytes() == expected.tobytes()
             legal = mapper.legal_indices(game)
-            assert sorted(contract.legal_of(env, index)) == sorted(mapper.flip_indices(legal) if mirrored else legal)
+            assert sorted(contract.legal_of(env, index)) == sorted(
+                mapper.flip_indices(legal) if mirrored else legal
+            )
             mate = env.mate_in_one[index]
             if mate != NO_ACTION:
                 mates += 1

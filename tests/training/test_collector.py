@@ -1,16 +1,23 @@
 """Collection in the trainer's own process: a rollout of the newest weights, against the pool unless it is empty."""
 
 import logging
+import sys
+from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from tiny_runs import ROWS, tiny_config
 
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.ppo_agent import PPOAgent
+from keisei.core.rollout import FinishedGame, RolloutSummary
+from keisei.errors import ConfigError
 from keisei.evaluation.opponent_pool import OpponentPool
-from keisei.training.collector import InProcessCollector
+from keisei.training.collector import InProcessCollector, credit
+
+TOY_ENGINE = Path(__file__).parents[1] / "toy_usi_engine.py"
 
 
 class Table:
@@ -51,6 +58,44 @@ def test_the_opponent_plays_with_the_weights_of_a_snapshot() -> None:
         values = player.agent.inference.values(rows.record[plies])
         assert np.abs(values - rows.value[plies]).max() < 1e-6
     assert 0 < rows.learner.sum() < ROWS
+
+
+def toy_engines() -> list[psutil.Process]:
+    children = psutil.Process().children()
+    return [child for child in children if TOY_ENGINE.name in " ".join(child.cmdline())]
+
+
+def test_anchors_and_engines_play_their_part_and_end_with_the_collector() -> None:
+    table = Table(
+        training__opponents__share=0,
+        training__opponents__anchor_share=1,
+        training__opponents__anchors=["greedy", f"usi:{sys.executable} {TOY_ENGINE}?nodes=1"],
+    )
+    assert toy_engines()
+    rows = table.collect().rows
+    assert rows.learner.mean() == pytest.approx(0.5, abs=0.1), "one colour of every game"
+    assert not rows.value[~rows.learner].any()
+    table.collector.close()
+    assert not toy_engines()
+
+
+def test_an_anchor_that_nobody_knows_is_refused_before_anything_is_played() -> None:
+    with pytest.raises(ConfigError, match="unknown player 'gredy'; did you mean 'greedy'"):
+        Table(training__opponents__anchor_share=0.5, training__opponents__anchors=["gredy"])
+
+
+def test_results_are_credited_to_the_version_that_played_the_whole_game() -> None:
+    pool = OpponentPool(4, 1, "rating")
+    for version in (3, 5):
+        pool.add(version, {})
+    games = [
+        FinishedGame("black", "checkmate", 40, "frozen", 1.0, 3),
+        FinishedGame("black", "checkmate", 40, "frozen", 1.0, 0),
+        FinishedGame("black", "checkmate", 40, "greedy", 1.0, 0),
+        FinishedGame("black", "checkmate", 40),
+    ]
+    credit(pool, RolloutSummary(finished=games))
+    assert set(pool.state()["tallies"]) == {3}
 
 
 def test_games_of_another_number_of_players_are_begun_anew_and_that_is_said(

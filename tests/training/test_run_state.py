@@ -13,6 +13,7 @@ from keisei.core.ppo_agent import PPOAgent
 from keisei.errors import CheckpointError
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.record.metrics import GameResult, Metrics
+from keisei.training.collapse_guard import CollapseGuard
 from keisei.training.collector import InProcessCollector
 from keisei.training.run_state import RunState
 
@@ -27,7 +28,8 @@ class Parts:
         self.pool = OpponentPool(config.training.opponents.pool_size, config.training.seed)
         self.collector = InProcessCollector(config, self.agent, self.pool)
         self.metrics = Metrics()
-        self.state = RunState(self.agent, self.collector, self.pool, self.metrics)
+        self.guard = CollapseGuard(config.training.guard)
+        self.state = RunState(self.agent, self.collector, self.pool, self.metrics, self.guard)
         self.buffer = ExperienceBuffer(config.rollout_rows)
 
     def update(self) -> None:

@@ -1,5 +1,6 @@
 """Whole runs: the same seed gives the same bits, a resumed run goes on exactly, and bad luck loses nothing."""
 
+import multiprocessing
 import resource
 import shutil
 import time
@@ -17,8 +18,11 @@ from keisei.errors import CheckpointError, NoGoodCheckpointError, NonFiniteUpdat
 from keisei.record.journal_reader import JournalReader
 from keisei.record.run_directory import RunDirectory
 from keisei.training.events import (
+    CheckpointRated,
     CheckpointSaved,
     EvaluationFinished,
+    LearningCollapsed,
+    RolledBack,
     TrainingEvent,
     TrainingFinished,
     TrainingStarted,
@@ -82,6 +86,7 @@ def test_events_come_in_the_order_of_things(run: RunDirectory) -> None:
         CheckpointSaved,
         TrainingFinished,
         EvaluationFinished,
+        CheckpointRated,
     ]
     assert all(event.path.is_dir() for event in listener.of(CheckpointSaved))
 
@@ -239,6 +244,111 @@ def test_other_games_than_the_checkpoint_holds_are_refused(run: RunDirectory) ->
 def test_a_second_trainer_in_the_folder_is_refused(run: RunDirectory) -> None:
     with run.lock(), pytest.raises(RunDirectoryError, match=r"another trainer, pid \d+"):
         train(run, tiny_config(1))
+
+
+# ---- measurements beside training
+
+
+def seconds_by_phase(run: RunDirectory) -> dict[str, float]:
+    with JournalReader(run.journal_path) as journal:
+        phases = [name for name in journal.metric_names() if name.startswith("seconds_")]
+        return {name: sum(point.value for point in journal.series(name)) for name in phases}
+
+
+def test_measurements_beside_training_change_nothing_and_hold_it_up_for_less_than_one_percent(
+    tmp_path: Path,
+) -> None:
+    plain, measured = new_run(tmp_path, "plain"), new_run(tmp_path, "measured")
+    train(plain, tiny_config(36))
+    listener = Listener()
+    evaluation = {"evaluation__opponents": ["random"], "evaluation__games": 2}
+    train(measured, tiny_config(36, evaluation__interval_updates=16, **evaluation), listener)
+    assert content_hash(latest(measured)) == content_hash(latest(plain))
+    found = listener.of(EvaluationFinished)
+    assert {event.update for event in found} <= {16, 32, 36}
+    assert {16, 36} <= {event.update for event in found}
+    assert all(event.plies == 64 * event.update for event in found)
+    assert listener.updates_of(CheckpointRated) == [event.update for event in found]
+    seconds = seconds_by_phase(measured)
+    assert 0 < seconds["seconds_evaluate"] <= 0.01 * sum(seconds.values())
+
+
+def test_a_stopped_run_leaves_no_evaluator_behind(run: RunDirectory) -> None:
+    config = tiny_config(
+        9, evaluation__opponents=["random"], evaluation__games=2, evaluation__interval_updates=1
+    )
+    seen: list[str] = []
+
+    def note(event: TrainingEvent) -> None:
+        seen.extend(child.name for child in multiprocessing.active_children())
+
+    report = train(run, config, note, stop_after=3)
+    assert report.reason == "stopped by the user"
+    assert "keisei-evaluator" in seen
+    assert "keisei-evaluator" not in [child.name for child in multiprocessing.active_children()]
+
+
+# ---- a collapse
+
+# Each step moves every weight as far as it can, and nothing but the policy's loss holds it: entropy falls to 0.
+ABSURD: dict[str, object] = {
+    "env__max_plies": 512,
+    "training__learning_rate": 1.0,
+    "training__learning_rate_schedule": "constant",
+    "training__minibatch_size": 8,
+    "training__entropy_weight": 0,
+    "training__entropy_weight_end": 0,
+    "training__value_weight": 0,
+    "training__auxiliary_weight": 0,
+    "training__target_kl": 0,
+    "training__guard__patience_updates": 3,
+}
+
+
+def test_a_collapse_is_said_and_by_default_that_is_all(
+    run: RunDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
+    listener = Listener()
+    report = train(run, tiny_config(12, **ABSURD), listener)
+    words = listener.of(LearningCollapsed)[0].words
+    assert words.startswith("learning has collapsed, for 3 updates in a row: the policy hardly explores")
+    assert words in caplog.text
+    assert "collapse" in event_kinds(run)
+    assert report.update == 12
+    assert listener.of(RolledBack) == []
+
+
+def test_a_collapsed_run_goes_back_learns_more_slowly_and_ends_when_that_does_not_help(
+    run: RunDirectory,
+) -> None:
+    listener = Listener()
+    config = tiny_config(100, **ABSURD, training__guard__max_rollbacks=1, training__keep_last=1)
+    report = train(run, config, listener)
+    (back,) = listener.of(RolledBack)
+    first, last = listener.of(LearningCollapsed)
+    assert back.update < first.update
+    assert report.reason == f"{last.words}; going back did not help (1 times)"
+    rates = [event.metrics["learning_rate"] for event in listener.of(UpdateFinished)]
+    assert rates == [1.0] * first.update + [0.5] * (report.update - back.update)
+    assert recorded_updates(run) == list(range(1, report.update + 1))
+    kinds = [kind for kind in event_kinds(run) if kind in ("collapse", "resumed", "rolled_back")]
+    assert kinds == ["collapse", "resumed", "rolled_back", "collapse"]
+    assert latest(run).manifest.update == report.update
+    resumed = Listener()
+    train(run, config, resumed, resume=True, stop_after=report.update + 1)
+    assert resumed.of(UpdateFinished)[0].metrics["learning_rate"] == 0.5, "also after a stop"
+
+
+def test_after_going_back_the_games_of_the_checkpoint_are_played_again(run: RunDirectory) -> None:
+    listener = Listener()
+    train(run, tiny_config(12, **ABSURD, training__guard__max_rollbacks=1), listener)
+    (back,) = listener.of(RolledBack)
+    before, after = (
+        event.metrics for event in listener.of(UpdateFinished) if event.update == back.update + 1
+    )
+    same = ("games", "games_finished", "game_plies", "black_share", "explained_variance")
+    assert {name: before.get(name) for name in same} == {name: after.get(name) for name in same}
+    assert (before["learning_rate"], after["learning_rate"]) == (1.0, 0.5)
 
 
 # ---- numbers that are not finite

@@ -50,10 +50,10 @@ def test_b1_b12_what_is_due_at_an_update_happens_there_and_once(run: RunDirector
     )
     train(run, config, listener)
     assert listener.updates_of(UpdateFinished) == [1, 2, 3, 4, 5, 6, 7, 8]
-    # The beginning and the end are always saved; in between every third update.
-    assert listener.updates_of(CheckpointSaved) == [0, 3, 6, 8]
-    # The end is measured besides the intervals, also where it coincides with one.
-    assert listener.updates_of(EvaluationFinished) == [4, 8, 8]
+    # The beginning and the end are always saved; in between every third update, and what is to be measured.
+    assert listener.updates_of(CheckpointSaved) == [0, 3, 4, 6, 8]
+    # The end is measured once, also where an interval ends there.
+    assert listener.updates_of(EvaluationFinished) == [4, 8]
     assert snapshots(run) == [2, 4, 6, 8]
 
 
@@ -88,7 +88,7 @@ def test_b1_b12_an_interval_of_one_is_due_at_every_update(run: RunDirectory) -> 
         2, evaluation__opponents=["random"], evaluation__games=2, evaluation__interval_updates=1
     )
     train(run, config, listener)
-    assert listener.updates_of(EvaluationFinished) == [1, 2, 2]
+    assert listener.updates_of(EvaluationFinished) == [1, 2]
     assert listener.updates_of(CheckpointSaved) == [0, 1, 2]
 
 
@@ -275,6 +275,28 @@ def test_a_stop_within_a_rollout_costs_no_exactness(tmp_path: Path) -> None:
     assert latest(stopped).manifest.update == 1
     train(stopped, config, resume=True)
     assert content_hash(latest(stopped)) == content_hash(latest(whole))
+
+
+# ---- for viewers
+
+
+def test_the_journal_tells_viewers_what_is_going_on(run: RunDirectory) -> None:
+    standard = {"env__starts__standard": 1, "env__starts__sfens": 0, "env__starts__sfen_file": None}
+    train(run, tiny_config(4, env__starts__earlier=0, **standard))
+    with JournalReader(run.journal_path) as journal:
+        plies = journal.watched_plies()
+        (watched,) = [entry for entry in journal.games() if journal.thoughts(entry.row)]
+        workers, evaluation = journal.state("workers"), journal.state("evaluation")
+        endings = {name: journal.latest()[name].value for name in journal.metric_names() if "ended_" in name}
+        assert journal.latest()["seconds_watch"].value >= 0
+    assert [entry.content.move for entry in plies][: len(watched.content.moves)] == list(
+        watched.content.moves
+    )
+    assert workers is not None
+    assert workers.content == {"rows_by_lag": {"0": 4 * ROWS}}
+    assert evaluation is not None
+    assert evaluation.content == {"measuring": []}
+    assert sum(endings.values()) == pytest.approx(1)
 
 
 # ---- one loop

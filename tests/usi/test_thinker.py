@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -25,12 +26,18 @@ def events() -> SimpleQueue[Event]:
     return SimpleQueue()
 
 
-@pytest.fixture
-def thinker(events: SimpleQueue[Event], tmp_path: Path) -> Thinker:
+def loaded_thinker(events: SimpleQueue[Event], folder: Path) -> Thinker:
     thinker = Thinker(events)
-    thinker.load(EngineOptions(model=str(save_checkpoint(tmp_path)), threads=1))
+    thinker.load(EngineOptions(model=str(save_checkpoint(folder)), threads=1))
     assert events.get(timeout=PATIENCE_SECONDS) == Loaded()
     return thinker
+
+
+@pytest.fixture
+def thinker(events: SimpleQueue[Event], tmp_path: Path) -> Iterator[Thinker]:
+    thinker = loaded_thinker(events, tmp_path)
+    yield thinker
+    thinker.close()
 
 
 def test_a_number_of_simulations_makes_the_search_reproducible() -> None:
@@ -113,10 +120,11 @@ def test_what_goes_wrong_is_told(events: SimpleQueue[Event], tmp_path: Path) -> 
     thinker.close()
 
 
-def test_closing_ends_the_thread(thinker: Thinker) -> None:
-    before = [thread for thread in threading.enumerate() if thread.name == "thinker"]
+def test_closing_ends_the_thread(events: SimpleQueue[Event], tmp_path: Path) -> None:
+    others = set(threading.enumerate())  # other tests may have left theirs
+    thinker = loaded_thinker(events, tmp_path)
+    (thread,) = (new for new in set(threading.enumerate()) - others if new.name == "thinker")
     thinker.think(task(1))
     thinker.close()
-    for thread in before:
-        thread.join(PATIENCE_SECONDS)
-        assert not thread.is_alive()
+    thread.join(PATIENCE_SECONDS)
+    assert not thread.is_alive()

@@ -45,7 +45,8 @@ def test_an_info_line_says_it_all_with_the_line_last() -> None:
 
 def test_several_moves_are_numbered() -> None:
     thought = Thought((view("7g7f"), view("2g2f")), nodes=1, seconds=0.0)
-    first, second = thought.info_lines()
+    first, second, policy = thought.info_lines()
+    assert policy.startswith("info string policy 7g7f ")
     assert " multipv 1 " in first
     assert second == "info depth 1 time 0 nodes 1 nps 0 multipv 2 score cp 0 pv 2g2f"
 

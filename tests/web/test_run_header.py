@@ -42,6 +42,14 @@ def test_figures_while_a_trainer_holds_the_folder(tmp_path: Path) -> None:
     assert figures["memory"].endswith("GiB")
 
 
+@pytest.mark.parametrize(("folder", "words"), [("update-00001234", "update 1,234"), ("mine", "mine")])
+def test_the_last_checkpoint_is_named_shortly(tmp_path: Path, folder: str, words: str) -> None:
+    run = record_run(tmp_path, "quiet-lance", updates=1, games=1)
+    (run.checkpoints_path / folder).mkdir()
+    (run.checkpoints_path / folder / "manifest.json").write_text("{}")
+    assert header_figures(feed_of(run))["last checkpoint"] == words
+
+
 def test_time_limit_counts_the_phases_of_all_updates(tmp_path: Path) -> None:
     run = record_run(tmp_path, "short", updates=5, games=1)
     run.write_config("training: {total_plies: 1000000000, time_limit_seconds: 110.0}")

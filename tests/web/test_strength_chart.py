@@ -6,8 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded_runs import match_result
 
-from keisei.record.journal_reader import Entry
-from keisei.web.strength_chart import elo, elo_words, last_of_each, strength_options
+from keisei.record.journal_reader import Entry, MetricPoint
+from keisei.record.journal_schema import Exam, PlayerRating
+from keisei.record.strength import RatedUpdate
+from keisei.web.curves import Axis
+from keisei.web.strength_chart import (
+    cross_table,
+    elo,
+    elo_words,
+    exam_rows,
+    last_of_each,
+    places,
+    rating_options,
+    score_options,
+)
 
 MATCHES = [
     Entry(1, 10, 0.0, match_result("random", 0.5)),
@@ -31,7 +43,7 @@ def test_last_match_of_each_opponent() -> None:
 
 
 def test_each_opponent_has_a_line_and_bars_of_its_interval() -> None:
-    options = strength_options(MATCHES, "updates", dark=None)
+    options = score_options(MATCHES, {10: 10, 20: 20}, "updates", dark=None)
     scores, bars, *_ = options["series"]
     assert [line["name"] for line in options["series"]] == ["random", "random", "ab1", "ab1"]
     assert json.loads(scores[":data"]) == [[10, 0.5], [20, 0.9]]
@@ -39,6 +51,43 @@ def test_each_opponent_has_a_line_and_bars_of_its_interval() -> None:
     assert json.loads(bars[":data"])[:3] == [[10, first.low], [10, first.high], [10, None]]
 
 
-def test_hours_count_from_the_first_match() -> None:
-    options = strength_options(MATCHES, "hours", dark=True)
-    assert [place for place, _ in json.loads(options["series"][0][":data"])] == [0.0, 1.0]
+@pytest.mark.parametrize(
+    ("axis", "expected"), [("updates", [1, 2]), ("plies", [50, 100]), ("hours", [0.0, 0.5])]
+)
+def test_updates_have_a_place_on_every_axis(axis: Axis, expected: list[float]) -> None:
+    points = [MetricPoint(1, 50, 1000.0, 1.0), MetricPoint(2, 100, 2800.0, 1.0)]
+    assert list(places(points, axis).values()) == expected
+
+
+RATED = [
+    RatedUpdate(10, PlayerRating("policy:a", 100.0, 60.0, 140.0, 50)),
+    RatedUpdate(20, PlayerRating("policy:b", math.inf, 400.0, math.inf, 50)),
+    RatedUpdate(30, PlayerRating("policy:c", math.nan, -math.inf, math.inf, 0)),
+]
+
+
+def test_ratings_have_bars_and_those_without_bounds_stand_where_they_are_known_to_be() -> None:
+    line, bars = rating_options(RATED, {10: 1, 20: 2, 30: 3}, "updates", dark=True)["series"]
+    assert json.loads(line[":data"]) == [[1, 100.0], [2, 400.0]]
+    assert json.loads(bars[":data"]) == [[1, 60.0], [1, 140.0], [1, None], [2, 400.0], [2, 400.0], [2, None]]
+
+
+def test_cross_table_has_the_newest_first_and_every_opponent() -> None:
+    opponents, rows = cross_table(MATCHES, RATED[:1])
+    assert opponents == ["random", "ab1"]
+    assert [row["update"] for row in rows] == [20, 10]
+    assert rows[0] == {"update": 20, "rating": "–", "random": "90.0% (90/0/10)"}
+    assert rows[1]["rating"] == "+100 Elo [+60, +140]"
+    assert rows[1]["ab1"] == "10.0% (10/0/90)"
+
+
+def test_exams_are_told_by_length() -> None:
+    entries = [
+        Entry(1, 5, 0.0, Exam(1, 100, 92)),
+        Entry(2, 5, 0.0, Exam(3, 0, 0)),
+        Entry(3, 9, 0.0, Exam(1, 50, 50)),
+    ]
+    assert exam_rows(entries) == [
+        {"update": 9, "mate 1": "100.0% of 50"},
+        {"update": 5, "mate 1": "92.0% of 100", "mate 3": "–"},
+    ]

@@ -13,7 +13,7 @@ from keisei.core.rollout import RolloutSummary
 from keisei.errors import WorkerFailedError
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.shogi import ShogiGame
-from keisei.training.collector import Collector, InProcessCollector
+from keisei.training.collector import Collector, InProcessCollector, credit
 from keisei.training.parallel.parallel_manager import ExperienceBatch, ParallelManager
 from keisei.training.parallel.worker_plan import WorkerPlan
 
@@ -32,7 +32,14 @@ class ParallelCollector:
         self._pool = pool
         self._watched = ShogiGame()
         self._fallback: Collector | None = None
-        self._manager: ParallelManager | None = ParallelManager(config)
+        self._details: dict[str, Any] = {}
+        self._manager: ParallelManager | None = None
+        self._start()
+
+    def _start(self) -> None:
+        #: The frozen opponent that the workers have.
+        self._seated = 0
+        self._manager = ParallelManager(self._config)
         try:
             self._manager.start_workers()
         except WorkerFailedError as error:
@@ -66,7 +73,9 @@ class ParallelCollector:
         batches.sort(key=lambda batch: (batch.worker, batch.generation, batch.sequence))
         for batch in batches:
             buffer.add_batch(batch.rows)
-        return self._summary_of(batches)
+        summary = self._summary_of(batches)
+        credit(self._pool, summary)
+        return summary
 
     def _summary_of(self, batches: Sequence[ExperienceBatch]) -> RolloutSummary:
         total = RolloutSummary()
@@ -83,8 +92,12 @@ class ParallelCollector:
         parallel = self._config.parallel
         if manager.version == 0 or version - manager.version >= parallel.model_sync_interval:
             snapshot = self._pool.draw()
-            opponent = None if snapshot is None else snapshot.weights
-            manager.sync_model_to_workers(self._agent.network.state_dict(), version, opponent)
+            weights = self._agent.network.state_dict()
+            if snapshot is None or snapshot.version == self._seated:
+                manager.sync_model_to_workers(weights, version)
+            else:
+                manager.sync_model_to_workers(weights, version, snapshot.weights, snapshot.version)
+                self._seated = snapshot.version
         updates = version - 1
         if parallel.worker_reset_interval and updates and updates % parallel.worker_reset_interval == 0:
             manager.reset_workers()
@@ -105,9 +118,10 @@ class ParallelCollector:
 
     def status(self) -> dict[str, float]:
         """The workers' figures for the journal."""
+        self._details = {}
         if self._manager is None:
             return {"workers": 0.0}
-        status = self._manager.get_status()
+        status = self._details = self._manager.get_status()
         workers = list(status["workers"].values())
         queue = status["queue_info"]
         return {
@@ -123,6 +137,9 @@ class ParallelCollector:
             "sync_seconds": status["sync_seconds"] / max(1, status["syncs"]),
         }
 
+    def details(self) -> dict[str, Any]:
+        return self._details
+
     def state(self) -> dict[str, Any]:
         if self._manager is not None:
             try:
@@ -132,6 +149,10 @@ class ParallelCollector:
         return self._in_process().state()
 
     def load_state(self, state: Mapping[str, Any]) -> None:
+        if self._manager is not None and self._manager.version:
+            # The run goes back. What workers are playing belongs to what it leaves, and versions only grow.
+            self._manager.stop_workers()
+            self._start()
         if self._manager is None:
             self._in_process().load_state(state)
         elif self._fits(self._manager.plan, state):

@@ -33,6 +33,7 @@ from keisei.training.parallel.worker_plan import (
     WorkerPlan,
     check_worker_count,
     first_game,
+    opponent_version,
     worker_configs,
     worker_seed,
 )
@@ -178,11 +179,16 @@ class ParallelManager:
         weights: Mapping[str, Tensor],
         version: int | None = None,
         opponent: Mapping[str, Tensor] | None = None,
+        number: int = 1,
     ) -> int:
-        """Publishes weights, and those of the frozen opponent if it is a new one; returns the version."""
+        """Publishes weights, and those of the frozen opponent if it is a new one; returns the version.
+
+        ``number`` (above 0) tells one frozen opponent from another.
+        """
         version = self.version + 1 if version is None else version
         if opponent is not None:
-            self._opponent_weights.publish(opponent, self._opponent_weights.version + 1)
+            publication = self._opponent_weights.syncs + 1
+            self._opponent_weights.publish(opponent, opponent_version(publication, number))
         self._learner_weights.publish(weights, version)
         self.version = version
         return version

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from keisei.core.random_states import capture_random_states, restore_random_stat
 from keisei.core.rollout import Rollout, RolloutSummary
 from keisei.core.rollout_rows import RolloutRows
 from keisei.shogi.policy import action_count
-from keisei.training.environments import make_env, play_settings
+from keisei.training.environments import make_env, opened_anchors, play_settings
 from keisei.training.parallel.communication import WorkerEnd
 from keisei.training.parallel.messages import Command, Credit, LoadState, SavedState, SlotFilled, ToWorker
 from keisei.training.parallel.model_sync import WeightsReader
 from keisei.training.parallel.self_play_worker import WorkerJob
+from keisei.training.parallel.worker_plan import opponent_number
 from keisei.training.parallel.worker_status import WorkerState
 
 #: How long a waiting worker sleeps before it shows that it is alive. Messages wake it at once.
@@ -46,6 +48,8 @@ class SelfPlay:
         self._opponent = self._inference()
         self._version = 0
         self._opponent_version = 0
+        self._engines = ExitStack()
+        self._anchors = self._engines.enter_context(opened_anchors(job.config, seed=job.seed, device="cpu"))
         self._rollout = self._new_rollout(job.seed, job.first_game)
         self._credits: deque[Credit] = deque()
         self._paused = False
@@ -62,7 +66,9 @@ class SelfPlay:
     def _new_rollout(self, seed: int, first_game: int) -> Rollout:
         job = self._job
         env = make_env(job.config, num_games=job.games, seed=seed, num_threads=1)
-        return Rollout(env, play_settings(job.config), seed=seed, first_game=first_game)
+        return Rollout(
+            env, play_settings(job.config), seed=seed, first_game=first_game, anchors=self._anchors
+        )
 
     def serve(self) -> None:
         """Plays until told to stop."""
@@ -74,6 +80,8 @@ class SelfPlay:
                 self._fill(credit)
         except _StopRequested:
             self._status.enter(WorkerState.STOPPED)
+        finally:
+            self._engines.close()
 
     # ---- waiting
 
@@ -121,6 +129,7 @@ class SelfPlay:
             self._learner,
             version=self._version,
             opponent=self._opponent if self._opponent_version else None,
+            opponent_number=opponent_number(self._opponent_version) or 1,
             should_stop=self._between_plies,
         )
         if not summary.stopped:

@@ -21,6 +21,7 @@ WORKER_MEMORY_BYTES = 250 * 2**20
 #: Games are numbered by worker and by life of the worker, so that no two ever share a number.
 WORKER_SHIFT = 48
 GENERATION_SHIFT = 32
+OPPONENT_NUMBER_BITS = 32
 #: Settings that may differ between workers: what they play, not what is learned.
 OVERRIDABLE = ("env.starts.", "training.opponents.share", "training.temperature", "training.flip")
 OVERRIDE_ENTRY = re.compile(r"(?P<first>\d+)(?:-(?P<last>\d+))?:\s*(?P<settings>\S+=\S+(?:\s+\S+=\S+)*)")
@@ -127,6 +128,16 @@ def worker_seed(config: AppConfig, worker: int, generation: int) -> int:
     if generation == 1:
         return first
     return int(np.random.SeedSequence([first, generation]).generate_state(1, np.uint64)[0] >> 1)
+
+
+def opponent_version(publication: int, number: int) -> int:
+    """The version under which a frozen opponent is published: it grows, and tells which opponent it is."""
+    return publication << OPPONENT_NUMBER_BITS | number
+
+
+def opponent_number(version: int) -> int:
+    """Which frozen opponent was published under a version."""
+    return version & (1 << OPPONENT_NUMBER_BITS) - 1
 
 
 def first_game(worker: int, generation: int) -> int:

@@ -9,11 +9,15 @@ from nicegui.binding import bindable_dataclass
 from nicegui.events import GenericEventArguments
 
 from keisei.record.journal_reader import Entry
-from keisei.record.journal_schema import Game
+from keisei.record.journal_schema import Game, Thought
 from keisei.shogi._native import MAX_PLY
+from keisei.web.films import KeptFilm
+from keisei.web.game_review import GameReview
 from keisei.web.game_viewer import GameViewer
 from keisei.web.kept_games import FORMATS, GameFilter
 from keisei.web.layout import REFRESH_SECONDS, download_link, note
+from keisei.web.live_boards import STEP_SECONDS
+from keisei.web.opponents import Opponents
 from keisei.web.visit import Visit
 
 #: More rows than anybody scrolls through; the filter finds the rest.
@@ -53,69 +57,88 @@ class _Wishes:
         )
 
 
-def build(visit: Visit) -> None:
+def build(visit: Visit, opponents: Opponents) -> None:
     """Fill the page."""
-    feed = visit.feed()
-    wishes = _Wishes()
-    with ui.element("div").classes("k-split"):
-        viewer = GameViewer(visit, autoplay=False)
+    _GamesTable(visit, opponents)
+
+
+class _GamesTable:
+    """A viewer, the moves beside it, and the list of games below."""
+
+    def __init__(self, visit: Visit, opponents: Opponents) -> None:
+        self._visit = visit
+        self._feed = visit.feed()
+        self._wishes = _Wishes()
+        self._seen = -1
+        with ui.element("div").classes("k-split"):
+            self._viewer = GameViewer(
+                visit, "play through", is_playing=False, empty="No game has been kept yet."
+            )
+            self._viewer.graph()
+            with ui.element("div").classes("k-card"):
+                self._title = ui.label("Moves").classes("k-title")
+                self._links = ui.element("div").classes("k-row")
+                self._review = GameReview(visit, opponents, self._shown_game, self._show_review)
+                self._viewer.moves_list()
         with ui.element("div").classes("k-card"):
-            title = ui.label("Moves").classes("k-title")
-            links = ui.element("div").classes("k-row")
-            viewer.moves_list()
-    listing = ui.element("div").classes("k-card")
-    with listing:
-        controls = ui.element("div").classes("k-row")
-        summary = note("")
-        table = ui.table(rows=[], columns=_COLUMNS, row_key="game", pagination=10)
-        table.add_slot("body-cell-game", _OPEN_CELL)
-    seen = -1
+            controls = ui.element("div").classes("k-row")
+            self._summary = note("")
+            self._table = ui.table(rows=[], columns=_COLUMNS, row_key="game", pagination=10)
+            self._table.add_slot("body-cell-game", _OPEN_CELL)
+            self._table.on("open", self._opened)
+        with controls:  # last: they fill the table as soon as they are there
+            self._controls()
+        self._refresh()
+        ui.timer(REFRESH_SECONDS, self._refresh)
+        ui.timer(STEP_SECONDS, self._viewer.advance)
 
-    def fill() -> None:
-        found = wishes.filter().select(feed.games)
-        table.rows = [_row(entry) for entry in found[-MAX_ROWS:][::-1]]
-        summary.set_text(_summary(found))
+    def _controls(self) -> None:
+        reasons = sorted({entry.content.reason for entry in self._feed.games})
+        for name, options in (("result", [ANY, "black", "white", "draw"]), ("reason", [ANY, *reasons])):
+            select = ui.select(options, label=name, on_change=self._fill).bind_value(self._wishes, name)
+            select.props("dense").classes("w-36")
+        player = ui.input("player", on_change=self._fill).bind_value(self._wishes, "player")
+        player.props("dense clearable").classes("w-36")
+        for name, label in (("least", "plies from"), ("most", "to")):
+            number = ui.number(label, min=0, on_change=self._fill).bind_value(self._wishes, name)
+            number.props("dense").classes("w-24")
 
-    def open_game(row: int) -> None:
-        entry = feed.game(row)
+    def _refresh(self) -> None:
+        if self._feed.look() != self._seen:
+            self._seen = self._feed.version
+            self._fill()
+            if self._viewer.film is None and self._feed.games:
+                self._open(self._feed.games[-1].row)
+
+    def _fill(self) -> None:
+        found = self._wishes.filter().select(self._feed.games)
+        self._table.rows = [_row(entry) for entry in found[-MAX_ROWS:][::-1]]
+        self._summary.set_text(_summary(found))
+
+    def _opened(self, event: GenericEventArguments) -> None:
+        if isinstance(event.args, int):
+            self._open(event.args)
+
+    def _open(self, row: int) -> None:
+        entry = self._feed.game(row)
         if entry is None:
             return
-        title.set_text(f"Game {row}, update {entry.update}")
-        viewer.open(entry.content)
-        links.clear()
-        with links:
+        self._title.set_text(f"Game {row}, update {entry.update}")
+        self._viewer.open(KeptFilm(entry.content, self._feed.thoughts(row)))
+        self._review.clear()
+        self._links.clear()
+        with self._links:
             for name in FORMATS:
-                download_link(name.upper(), f"/files/{quote(visit.run or '', safe='')}/games/{row}.{name}")
+                address = f"/files/{quote(self._visit.run or '', safe='')}/games/{row}.{name}"
+                download_link(name.upper(), address)
 
-    def opened(event: GenericEventArguments) -> None:
-        if isinstance(event.args, int):
-            open_game(event.args)
+    def _shown_game(self) -> Game | None:
+        film = self._viewer.film
+        return film.game if isinstance(film, KeptFilm) else None
 
-    def refresh() -> None:
-        nonlocal seen
-        if feed.look() != seen:
-            seen = feed.version
-            fill()
-            if viewer.game is None and feed.games:
-                open_game(feed.games[-1].row)
-
-    with controls:
-        _controls(sorted({entry.content.reason for entry in feed.games}), wishes, fill)
-    table.on("open", opened)
-    refresh()
-    ui.timer(REFRESH_SECONDS, refresh)
-
-
-def _controls(reasons: list[str], wishes: _Wishes, fill: Any) -> None:
-    with ui.element("div").classes("k-row"):
-        for name, options in (("result", [ANY, "black", "white", "draw"]), ("reason", [ANY, *reasons])):
-            select = ui.select(options, label=name, on_change=fill).bind_value(wishes, name)
-            select.props("dense").classes("w-36")
-        ui.input("player", on_change=fill).bind_value(wishes, "player").props("dense clearable").classes(
-            "w-36"
-        )
-        for name, label in (("least", "plies from"), ("most", "to")):
-            ui.number(label, min=0, on_change=fill).bind_value(wishes, name).props("dense").classes("w-24")
+    def _show_review(self, game: Game, thoughts: list[Thought]) -> None:
+        if self._shown_game() is game:
+            self._viewer.open(KeptFilm(game, thoughts), self._viewer.index)
 
 
 def _row(entry: Entry[Game]) -> dict[str, Any]:

@@ -1,20 +1,21 @@
-"""Now: how the run is doing, and the games it has just finished, played through on boards."""
+"""Now: how the run is doing, and games of self-play to watch while they are played."""
 
+import time
 from typing import Final
 
 from nicegui import ui
 
-from keisei.record.journal_reader import Entry
-from keisei.record.journal_schema import Game
-from keisei.web.board_picture import picture
-from keisei.web.game_viewer import GameViewer
-from keisei.web.kept_games import position_at, result_words
+from keisei.web.films import frame_picture
+from keisei.web.game_viewer import GameViewer, stage
 from keisei.web.layout import REFRESH_SECONDS, card, note, tile
+from keisei.web.live_boards import STEP_SECONDS, LiveBoard
+from keisei.web.run_feed import RunFeed
 from keisei.web.run_header import header_figures, health
 from keisei.web.visit import Visit
 
-THUMBNAILS: Final = 6
 EVENTS: Final = 5
+#: Small boards are for a glance; the large one shows every ply.
+THUMBNAIL_STEPS: Final = 2
 
 
 def build(visit: Visit) -> None:
@@ -23,12 +24,7 @@ def build(visit: Visit) -> None:
     light = _HealthLight()
     with ui.element("div").classes("k-tiles"):
         tiles = {title: tile(title) for title in header_figures(feed)}
-    with ui.element("div").classes("k-split"):
-        viewer = GameViewer(visit, autoplay=True)
-        with ui.element("div").classes("k-card"):
-            ui.label("Latest kept games").classes("k-title")
-            hint = note("")
-            thumbnails = _Thumbnails(visit, viewer)
+    _LiveTable(visit, feed)
     with card("Events"):
         events = ui.column().classes("gap-1")
     seen = -1
@@ -42,15 +38,6 @@ def build(visit: Visit) -> None:
             return
         seen = version
         light.show(*_words(visit))
-        games = feed.games[-THUMBNAILS:][::-1]
-        hint.set_text(
-            "The newest first; choose one to see it on the large board."
-            if games
-            else "No game is kept yet; the first appear when games end."
-        )
-        thumbnails.show(games)
-        if games and (viewer.game is None or viewer.is_at_end):
-            viewer.open(games[0].content)
         events.clear()
         with events:
             for entry in feed.events[-EVENTS:][::-1]:
@@ -83,28 +70,65 @@ class _HealthLight:
         self._words.set_text(f"{level}: {words}")
 
 
-class _Thumbnails:
-    """Final positions of the newest games; each opens its game on the large board."""
+class _LiveTable:
+    """A large board that follows one of the watched games, and small ones of all of them to choose from."""
 
-    def __init__(self, visit: Visit, viewer: GameViewer) -> None:
+    def __init__(self, visit: Visit, feed: RunFeed) -> None:
         self._visit = visit
-        self._viewer = viewer
-        self._rows: list[int] = []
-        self._place = ui.element("div").classes("k-thumbs")
+        self._feed = feed
+        self._chosen: int | None = None
+        self._steps = 0
+        self._thumbnails: dict[int, ui.html] = {}
+        with ui.element("div").classes("k-split"):
+            self._viewer = GameViewer(
+                visit, "follow the game", is_playing=True, empty="The first game to watch comes soon."
+            )
+            with card("Games in play"):
+                note("Choose one to follow it; scrubbing pauses. The bar shows Black's chance to win.")
+                self._place = ui.element("div").classes("k-thumbs")
+        self._step()
+        ui.timer(STEP_SECONDS, self._step)
 
-    def show(self, games: list[Entry[Game]]) -> None:
-        """Draw them, unless they are there already."""
-        rows = [entry.row for entry in games]
-        if rows == self._rows:
+    def _step(self) -> None:
+        live = self._feed.live
+        live.step(time.monotonic())
+        self._add_thumbnails(live.boards)
+        if self._chosen is None and live.boards:
+            self._choose(min(live.boards))
+        if self._viewer.is_playing and self._chosen is not None:
+            self._follow(live.boards[self._chosen])
+        if self._steps % THUMBNAIL_STEPS == 0:
+            for number, board in live.boards.items():
+                self._draw(self._thumbnails[number], board)
+        self._steps += 1
+
+    def _add_thumbnails(self, boards: dict[int, LiveBoard]) -> None:
+        for number in sorted(boards.keys() - self._thumbnails.keys()):
+            with self._place:
+                button = ui.html(sanitize=False, tag="button").classes("k-thumb")
+            button.props["aria-label"] = f"Follow board {number + 1}"
+            button.on("click", lambda number=number: self._choose(number))
+            self._thumbnails[number] = button
+            self._steps = 0
+
+    def _choose(self, number: int) -> None:
+        self._chosen = number
+        for other, button in self._thumbnails.items():
+            button.props["aria-pressed"] = str(other == number).lower()
+            button.update()
+        self._viewer.play()
+        self._follow(self._feed.live.boards[number])
+
+    def _follow(self, board: LiveBoard) -> None:
+        if board.game is None:
             return
-        self._rows = rows
-        self._place.clear()
-        with self._place:
-            for entry in games:
-                self._thumbnail(entry.content)
+        if board.game is not self._viewer.film:
+            self._viewer.open(board.game, board.index)
+        else:
+            self._viewer.show(board.index)
 
-    def _thumbnail(self, game: Game) -> None:
-        svg = picture(position_at(game, len(game.moves)), self._visit, names=(game.black, game.white))
-        button = ui.html(svg, sanitize=False, tag="button").classes("k-thumb")
-        button.props["aria-label"] = f"{len(game.moves)} plies, {result_words(game)}"
-        button.on("click", lambda: self._viewer.open(game))
+    def _draw(self, button: ui.html, board: LiveBoard) -> None:
+        if board.game is not None:
+            frame = board.game.frame(board.index)
+            svg = frame_picture(frame, self._visit, board.game.players, with_arrows=False)
+            button.set_content(stage(svg, frame.black_share))

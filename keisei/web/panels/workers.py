@@ -1,25 +1,26 @@
-"""Workers: what the worker processes do, from the figures that the trainer records about them."""
+"""Workers: what each worker process does, how full the way to the learner is, and how old the rows are."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from nicegui import ui
 
-from keisei.web.curves import Curve, Line, chart, line_points
+from keisei.web.curves import COLOURS, Curve, Line, chart, line_points
 from keisei.web.layout import REFRESH_SECONDS, card, note, tile
 from keisei.web.visit import Visit
+from keisei.web.worker_table import lag_shares, worker_rows
 
 SMOOTHING: Final = 0.3
 _TILES: Final[dict[str, tuple[str, Callable[[float], str]]]] = {
     "workers": ("at work", lambda value: f"{value:.0f}"),
-    "worker_utilisation": ("busy", lambda value: f"{value:.0%}"),
     "worker_plies_per_second": ("plies/s", lambda value: f"{value:,.0f}"),
+    "worker_utilisation": ("busy", lambda value: f"{value:.0%}"),
     "worker_memory_mib": ("memory", lambda value: f"{value:,.0f} MiB"),
     "worker_restarts": ("restarts", lambda value: f"{value:.0f}"),
     "slots_waiting": ("rollouts waiting", lambda value: f"{value:.0f}"),
     "rows_lost": ("rows lost", lambda value: f"{value:,.0f}"),
     "rows_refused": ("rows refused", lambda value: f"{value:,.0f}"),
-    "sync_seconds": ("weights published in", lambda value: f"{1000 * value:.1f} ms"),
+    "sync_seconds": ("weights sent in", lambda value: f"{1000 * value:.1f} ms"),
     "policy_lag": ("policy lag", lambda value: f"{value:.0f}"),
 }
 _CURVES: Final = (
@@ -34,8 +35,22 @@ _CURVES: Final = (
         "Restarts", {"worker_restarts": "restarts"}, "Flat. Each step is a worker that died and was replaced."
     ),
     Curve("Memory", {"worker_memory_mib": "MiB"}, "Flat after the first minutes."),
-    Curve("Policy lag", {"policy_lag": "versions"}, "0 or 1: games are played with fresh weights."),
 )
+_COLUMNS: Final[list[dict[str, Any]]] = [
+    {"name": name, "label": label, "field": name, "align": "left" if name in ("worker", "state") else "right"}
+    for name, label in (
+        ("worker", "worker"),
+        ("state", "state"),
+        ("speed", "plies/s"),
+        ("busy", "busy"),
+        ("waiting", "back-pressure"),
+        ("restarts", "restarts"),
+        ("heartbeat", "heartbeat"),
+        ("lag", "lag"),
+        ("slots", "rollouts"),
+        ("memory", "memory"),
+    )
+]
 
 
 def build(visit: Visit) -> None:
@@ -49,8 +64,15 @@ def build(visit: Visit) -> None:
         return
     with ui.element("div").classes("k-tiles"):
         tiles = {name: tile(title) for name, (title, _) in _TILES.items()}
+    with card("Each worker"):
+        table = ui.table(rows=[], columns=_COLUMNS, row_key="worker")
+        queue = note("")
+        note("Back-pressure is the share of its life that a worker has waited for a slot or for weights.")
     plots: list[tuple[Curve, ui.echart]] = []
     with ui.element("div").classes("k-grid"):
+        with card("Rows by policy lag"):
+            lags = ui.echart({}).classes("k-chart")
+            note("Good: nearly all rows at 0 or 1: they were played with fresh weights.")
         for curve in _CURVES:
             with card(curve.title):
                 plots.append((curve, ui.echart({}).classes("k-chart")))
@@ -70,9 +92,39 @@ def build(visit: Visit) -> None:
                 Line(label, line_points(feed.series(name), "updates", SMOOTHING, log=False))
                 for name, label in curve.metrics.items()
             ]
-            plot.options.clear()
-            plot.options.update(chart(lines, "updates", log=False, dark=visit.dark))
-            plot.update()
+            _set(plot, chart(lines, "updates", log=False, dark=visit.dark))
+        state = feed.state("workers")
+        content = {} if state is None else state.content
+        table.rows = worker_rows(content)
+        queue.set_text("" if state is None else f"As of update {state.update}: {_queue_words(content)}")
+        _set(lags, _lag_options(content, dark=visit.dark))
 
     refresh()
     ui.timer(REFRESH_SECONDS, refresh)
+
+
+def _set(plot: ui.echart, options: dict[str, Any]) -> None:
+    plot.options.clear()
+    plot.options.update(options)
+    plot.update()
+
+
+def _queue_words(state: Mapping[str, Any]) -> str:
+    queue = state.get("queue_info")
+    if not isinstance(queue, dict):
+        return "no slots."
+    counts = ", ".join(f"{count} {name}" for name, count in queue.items())
+    return f"slots {counts}."
+
+
+def _lag_options(state: Mapping[str, Any], *, dark: bool | None) -> dict[str, Any]:
+    """Bars: the share of rows at each lag."""
+    shares = lag_shares(state)
+    options = chart([], "versions", log=False, dark=dark)
+    options["xAxis"] |= {"type": "category", "data": [str(lag) for lag in shares]}
+    options["yAxis"] |= {"min": 0, "max": 1, "scale": False}
+    values = [round(share, 4) for share in shares.values()]
+    options["series"] = [
+        {"type": "bar", "name": "share of rows", "data": values, "color": COLOURS[0], "barMaxWidth": 44}
+    ]
+    return options

@@ -9,7 +9,7 @@ from keisei.training.parallel.messages import Credit, SlotFilled
 
 def test_19_a_filled_slot_is_one_message_whatever_the_number_of_its_rows() -> None:
     plies, games = 64, 128
-    finished = [FinishedGame("black", "checkmate", 80, False)] * games
+    finished = [FinishedGame("black", "checkmate", 80, "frozen", 0.5, 12)] * games
     message = SlotFilled(3, 9, 17, RolloutSummary(plies=plies * games, finished=finished))
     assert len(pickle.dumps(message)) < 0.01 * RolloutRows.nbytes(plies, games)
 

@@ -1,5 +1,6 @@
 """Workers behind the loop: the same learning as without them, and without them when they cannot be kept alive."""
 
+import json
 import logging
 import os
 import signal
@@ -23,6 +24,7 @@ from keisei.record.run_directory import RunDirectory
 from keisei.training import Trainer
 from keisei.training.events import TrainingEvent, UpdateFinished
 from keisei.training.parallel.parallel_collector import ParallelCollector
+from keisei.web.worker_table import worker_rows
 
 UPDATES = 4
 
@@ -92,6 +94,9 @@ def test_one_worker_stopped_and_resumed_learns_the_weights_of_an_uninterrupted_s
         "training__total_plies": UPDATES * GAMES_PER_WORKER * PLIES,
         "training__opponents__share": 0.5,
         "training__opponents__snapshot_interval_updates": 1,
+        "training__opponents__sampling": "rating",
+        "training__opponents__anchor_share": 0.3,
+        "training__opponents__anchors": ["greedy"],
     }
     serial, _ = train(sample_config(0, **changes), tmp_path / "serial")
     config = sample_config(1, **changes)
@@ -101,6 +106,25 @@ def test_one_worker_stopped_and_resumed_learns_the_weights_of_an_uninterrupted_s
     expected, learned = weights(serial), weights(parallel)
     assert expected.keys() == learned.keys()
     assert all(torch.equal(expected[name], learned[name]) for name in expected)
+
+
+def test_a_run_that_goes_back_gets_new_workers_that_play_the_same_games_again(
+    make_learner: Callable[[AppConfig], Learner],
+) -> None:
+    learner = make_learner(sample_config(1))
+    learner.collect()
+    state = learner.collector.state()
+    learner.collect()
+    expected = learner.buffer.rows.action.copy()
+    learner.collect()
+    (before,) = workers_of_this_process()
+    learner.collector.load_state(state)
+    learner.version = 1
+    learner.collect()
+    (after,) = workers_of_this_process()
+    assert after.pid != before.pid
+    assert np.array_equal(learner.buffer.rows.action, expected)
+    assert set(learner.buffer.rows.version.tolist()) == {2}
 
 
 def test_b10_b11_figures_of_a_run_with_two_workers_are_right(tmp_path: Path) -> None:
@@ -157,6 +181,19 @@ def test_t4_a_worker_beyond_repair_ends_them_all_once_and_for_all(
         assert not workers_of_this_process(), "and never tried again"
     assert set(learner.collector.state()) == {"0"}
     assert learner.collector.status() == {"workers": 0}
+    assert learner.collector.details() == {}
+
+
+def test_the_details_of_every_worker_can_be_written_down(
+    make_learner: Callable[[AppConfig], Learner],
+) -> None:
+    learner = make_learner(sample_config(2))
+    learner.collect()
+    figures = learner.collector.status()
+    details = json.loads(json.dumps(learner.collector.details()))
+    assert sorted(details["workers"]) == ["0", "1"]
+    assert figures["workers"] == sum(worker["alive"] for worker in details["workers"].values())
+    assert worker_rows(details)[0]["restarts"] == "0"
 
 
 def test_t4_workers_that_die_while_games_are_saved_do_not_end_the_run(
