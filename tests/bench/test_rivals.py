@@ -9,14 +9,14 @@ from keisei.bench.rivals import RIVALS
 BRIEF = Budget(seconds=0.05, perft_depth=3)
 PERFT_3 = 25_470
 EVERYBODY = (Keisei(), *RIVALS)
-#: Hundreds of megabytes each: measured where somebody has installed them.
+#: Hundreds of megabytes each: `make soak` measures those that somebody has installed.
 LARGE = ("pgx (CPU, all cores)", "EnvPool", "open_spiel")
 CLAIMS = [
     pytest.param(
         contestant,
         workload,
         id=f"{contestant.name}-{workload}",
-        marks=[pytest.mark.optional] if contestant.name in LARGE else [],
+        marks=[pytest.mark.soak] if contestant.name in LARGE else [],
     )
     for contestant in EVERYBODY
     for workload in contestant.workloads()

@@ -11,10 +11,12 @@ import pickle
 import selectors
 import socket
 import struct
+import time
 from typing import Any
 
 LENGTH = struct.Struct("<Q")
 READ_BYTES = 1 << 16
+WATCHFUL_SECONDS = 100e-6
 #: poll() rather than epoll(): Linux then wakes the reader where the writer runs, and a round trip takes half the time.
 Selector = getattr(selectors, "PollSelector", selectors.DefaultSelector)
 
@@ -115,12 +117,19 @@ class ChannelWatch:
                 self._events[channel] = wanted
                 self._selector.modify(channel, wanted, channel)
         ready = []
-        for key, events in self._selector.select(timeout_seconds):
+        for key, events in self._selected(timeout_seconds):
             if events & selectors.EVENT_WRITE:
                 key.data.flush()
             if events & selectors.EVENT_READ:
                 ready.append(key.data)
         return ready
+
+    def _selected(self, timeout_seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """Watches for a moment before it sleeps: to be woken takes longer than many an answer."""
+        watched_until = time.perf_counter() + min(timeout_seconds, WATCHFUL_SECONDS)
+        while not (selected := self._selector.select(0)) and time.perf_counter() < watched_until:
+            pass
+        return selected or self._selector.select(timeout_seconds)
 
     def close(self) -> None:
         self._selector.close()
