@@ -251,10 +251,12 @@ def test_async_rows_that_arrive_between_two_updates_are_kept(async_manager: Para
     states = async_manager.save_states()
     assert sorted(states) == [0, 1]
     assert async_manager.get_status()["queue_info"]["arrived"] == 2
-    batches = play_update(async_manager)
+    # Without new weights: a slow worker may have begun its slot before the newest ones, and would now be too old.
+    batches = async_manager.collect_experiences(PATIENCE_SECONDS)
+    assert async_manager.update_complete
     assert len(batches) == 2
     assert async_manager.rows_refused == before["rows_refused"]
-    assert {batch.version for batch in batches} == {before["version"]}
+    assert {batch.version for batch in batches} <= {before["version"] - 1, before["version"]}
 
 
 def test_named_memory_serves_as_well_and_nothing_is_left_or_said(
