@@ -8,7 +8,6 @@ the batch sizes of the run: forward on random planes, train with a plain loss on
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -16,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from figures import Figures
 
-from keisei.bench.table import describe_commit, describe_machine
 from keisei.config_loader import load_config, parse_override_tokens
 from keisei.config_schema import AppConfig
 from keisei.core.devices import choose_device
@@ -108,12 +107,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--results", type=Path, default=None, help="file to append the figures to")
     options, settings = parser.parse_known_args(arguments)
     config = load_config(options.config, _bench_settings(options, settings)).config
-    samples = []
-    for repetition in range(options.repetitions):
+    figures = Figures()
+    for _ in range(options.repetitions):
         forward, train = network_rates(config)
-        samples.append(Sample(forward, train, end_to_end(config), config.training.epochs))
-        print(f"repetition {repetition + 1}: {samples[-1].share:.0%} of the bound")
-    print_table(config, samples, options.results)
+        note(figures, config, Sample(forward, train, end_to_end(config), config.training.epochs))
+    figures.finish(options.results)
 
 
 def _bench_settings(options: argparse.Namespace, settings: Sequence[str]) -> dict[str, object]:
@@ -131,25 +129,14 @@ def _bench_settings(options: argparse.Namespace, settings: Sequence[str]) -> dic
     }
 
 
-def print_table(config: AppConfig, samples: Sequence[Sample], results: Path | None) -> None:
+def note(figures: Figures, config: AppConfig, sample: Sample) -> None:
     model = config.model
-    shape = f"{model.architecture} {model.blocks}x{model.channels}, {config.training.epochs} epochs"
-    columns = {
-        "network forward, rows/s": [sample.forward for sample in samples],
-        "network train, rows/s": [sample.train for sample in samples],
-        "bound, plies/s": [sample.bound for sample in samples],
-        "end to end, plies/s": [sample.end_to_end for sample in samples],
-        "share of the bound, %": [100 * sample.share for sample in samples],
-    }
-    lines = [
-        f"| training: {name} | {shape} | {statistics.median(values):,.0f} ({min(values):,.0f} to {max(values):,.0f}) "
-        f"| {describe_machine()} | {describe_commit(Path.cwd())} |"
-        for name, values in columns.items()
-    ]
-    print("\n".join(lines))
-    if results is not None:
-        with results.open("a", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+    shape = f"{model.architecture} {model.blocks}x{model.channels}, epochs: {config.training.epochs}"
+    figures.note("training: network forward", shape, "rows/s", sample.forward)
+    figures.note("training: network train", shape, "rows/s", sample.train)
+    figures.note("training: bound", shape, "plies/s", sample.bound)
+    figures.note("training: end to end", shape, "plies/s", sample.end_to_end)
+    figures.note("training: share of the bound", shape, "%", 100 * sample.share)
 
 
 if __name__ == "__main__":

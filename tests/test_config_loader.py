@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -126,7 +126,6 @@ def test_null_and_the_word_null_differ_in_a_file(tmp_path: Path) -> None:
     assert load_config(write(tmp_path, "record: {name: 'null'}")).config.record.name == "null"
 
 
-@settings(deadline=None)
 @given(some_values)
 def test_a3_file_environment_and_command_line_read_values_alike(
     tmp_path_factory: pytest.TempPathFactory, values: dict[str, Any]
@@ -309,7 +308,6 @@ def test_contradiction_tells_where_each_value_came_from(tmp_path: Path) -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
 @example(b"training: {seed: 1}")
 def test_any_file_loads_or_fails_cleanly(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
@@ -430,7 +428,6 @@ def test_wrong_tokens_are_explained(tokens: list[str], message: str) -> None:
     assert message in str(caught.value)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=30) | st.sampled_from([f"--{key}" for key in SETTINGS]), max_size=6))
 def test_any_tokens_parse_or_fail_cleanly(tokens: list[str]) -> None:
     try:
@@ -461,7 +458,6 @@ def config_with(values: dict[str, Any]) -> AppConfig:
         raise
 
 
-@settings(deadline=None)
 @given(some_values)
 def test_ser_effective_configuration_reads_back_equal(
     tmp_path_factory: pytest.TempPathFactory, values: dict[str, Any]
@@ -472,7 +468,6 @@ def test_ser_effective_configuration_reads_back_equal(
     assert load_config(path).config == config
 
 
-@settings(deadline=None)
 @given(some_values)
 def test_ser_effective_yaml_holds_what_pydantic_serialises(values: dict[str, Any]) -> None:
     config = config_with(values)

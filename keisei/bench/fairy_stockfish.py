@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 
 from keisei.bench.measurement import Budget, Measurement, Work, Workload, measure_for
 from keisei.errors import RivalError
+from keisei.record.machine import find_program
 
 PROGRAM = "fairy-stockfish"
-DEBIAN_PATH = Path("/usr/games/fairy-stockfish")  # Debian keeps it out of root's PATH
 NODES = re.compile(r"Nodes searched:\s*(\d+)")
 
 
@@ -22,25 +20,24 @@ class FairyStockfish:
     name = "Fairy-Stockfish"
 
     def available(self) -> str | None:
-        return None if _program() is not None else f"apt-get install {PROGRAM}"
+        return None if find_program(PROGRAM) is not None else f"apt-get install {PROGRAM}"
 
     def workloads(self) -> Mapping[Workload, Work]:
         return {Workload.PERFT: self.perft}
 
     def perft(self, budget: Budget) -> Measurement:
         with subprocess.Popen(
-            [_program() or PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            [find_program(PROGRAM) or PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
         ) as engine:
             _tell(engine, "uci", "setoption name UCI_Variant value shogi", "position startpos", "isready")
             _read_until(engine, re.compile("readyok"))  # tables are set up before the clock starts
             measurement = measure_for(budget.seconds, lambda: _count(engine, budget.perft_depth))
             _tell(engine, "quit")
         return measurement
-
-
-def _program() -> str | None:
-    found = shutil.which(PROGRAM)
-    return found or (str(DEBIAN_PATH) if DEBIAN_PATH.exists() else None)
 
 
 def _count(engine: subprocess.Popen[str], depth: int) -> int:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from keisei.record.machine import processor
+
 BASELINES = ("cshogi", "rsshogi")
-CPU_INFO = Path("/proc/cpuinfo")
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -109,17 +108,11 @@ def _digits(value: float) -> str:
 
 def describe_machine() -> str:
     """The processor and the number of cores this process may use."""
-    models = _matching(CPU_INFO.read_text().splitlines() if CPU_INFO.exists() else (), "model name")
-    model = models[0] if models else platform.processor() or platform.machine()
-    return f"{model}, {available_cores()} cores"
+    return f"{processor()}, {available_cores()} cores"
 
 
 def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _matching(lines: Iterable[str], key: str) -> list[str]:
-    return [line.split(":", 1)[1].strip() for line in lines if line.startswith(key)]
 
 
 def describe_commit(directory: Path) -> str:

@@ -117,7 +117,7 @@ def _torch() -> Iterator[Finding]:
 
 
 def _packages() -> Iterator[Finding]:
-    from keisei.evaluation.usi_process import find_program
+    from keisei.record.machine import find_program
 
     for name, use in OPTIONAL.items():
         try:

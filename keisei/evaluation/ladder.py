@@ -18,7 +18,7 @@ from keisei.evaluation.openings import random_openings
 from keisei.evaluation.players import Player
 from keisei.evaluation.ratings import Rating
 from keisei.evaluation.registry import ZERO, Registry
-from keisei.evaluation.usi_process import find_program
+from keisei.record.machine import find_program
 
 FAIRY_PROGRAM = "fairy-stockfish"
 #: Weakest first. The rungs of Fairy-Stockfish fill the gaps where it is installed.

@@ -10,7 +10,6 @@ import contextlib
 import os
 import queue
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from typing import IO
 
 from keisei.errors import UsiEngineError, UsiEngineSilentError
 from keisei.evaluation.usi_options import DeclaredOptions
+from keisei.record.machine import find_program
 from keisei.shogi import STANDARD_SFEN, ShogiGame
 
 #: Engines load their networks and tables before `usiok` or `readyok`.
@@ -34,8 +34,6 @@ MAX_WAITING_LINES = 10_000
 #: The last lines an engine printed, for error messages.
 REMEMBERED_LINES = 3
 SHOWN_CHARACTERS = 80
-#: Debian installs engines where root's PATH does not look.
-EXTRA_PATH = "/usr/games"
 ANSWERS = ("usiok", "readyok", "bestmove", "option")
 
 
@@ -191,11 +189,6 @@ def program_line(command: str) -> list[str]:
             f"there is no program for the engine command {command!r}; install it or give its full path"
         )
     return [program, *words[1:]]
-
-
-def find_program(name: str) -> str | None:
-    """Where an engine is installed, None if it is not."""
-    return shutil.which(name) or shutil.which(name, path=EXTRA_PATH)
 
 
 def position_command(game: ShogiGame) -> str:

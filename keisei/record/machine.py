@@ -1,10 +1,11 @@
-"""What a run was trained with: versions and hardware, as text, for its journal and its report."""
+"""The machine that Keisei runs on: versions and hardware as text, and where programs are installed."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
 import platform
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,8 @@ GIBIBYTE: Final = 2**30
 PACKAGES: Final = ("torch", "numpy")
 CPU_INFO: Final = Path("/proc/cpuinfo")
 MODEL_NAME: Final = "model name"
+#: Debian installs engines where root's PATH does not look.
+EXTRA_PATH: Final = "/usr/games"
 
 
 def machine_facts(device: str) -> dict[str, str]:
@@ -25,11 +28,16 @@ def machine_facts(device: str) -> dict[str, str]:
         "python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
         "system": platform.platform(),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": str(os.cpu_count() or 1),
         "memory": f"{psutil.virtual_memory().total / GIBIBYTE:.1f} GiB",
         "device": device,
     }
+
+
+def find_program(name: str) -> str | None:
+    """Where a program is installed, None if it is not."""
+    return shutil.which(name) or shutil.which(name, path=EXTRA_PATH)
 
 
 def _version(package: str) -> str:
@@ -39,7 +47,7 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _processor() -> str:
+def processor() -> str:
     """The name of the processor; Linux tells it in a file only."""
     try:
         lines = CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from keisei.errors import WebError
+from keisei.usi.thought import CENTIPAWNS_PER_LOGIT
 
 #: Loading a network may take a while on a slow disk.
 START_SECONDS: Final = 60.0
@@ -15,8 +16,6 @@ START_SECONDS: Final = 60.0
 GRACE_SECONDS: Final = 20.0
 MILLISECONDS: Final = 1000
 MAX_LINE_BYTES: Final = 64 * 1024
-#: Centipawns for each unit of the logarithm of the odds of winning: the usual figure among shogi programs.
-CENTIPAWNS_PER_LOGIT: Final = 600
 POLICY_WORDS: Final = "info string policy "
 
 

@@ -40,8 +40,7 @@ def test_a_claimed_workload_can_be_measured(contestant: Contestant, workload: Wo
 
 def test_every_rival_tells_how_to_install_it_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.setattr("shutil.which", lambda name: None)
-    monkeypatch.setattr("keisei.bench.fairy_stockfish.DEBIAN_PATH.__class__.exists", lambda path: False)
+    monkeypatch.setattr("shutil.which", lambda name, path=None: None)
     for rival in RIVALS:
         hint = rival.available()
         assert hint is not None

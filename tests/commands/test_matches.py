@@ -12,8 +12,8 @@ import pytest
 from command_line import ENVIRONMENT, KEISEI, call_keisei
 from small_checkpoints import make_run, save_checkpoint
 
-from keisei.evaluation.usi_process import find_program
 from keisei.record.journal import JournalReader
+from keisei.record.machine import find_program
 from keisei.shogi import read_record
 
 Capture = pytest.CaptureFixture[str]

@@ -377,7 +377,7 @@ def test_going_back_removes_later_checkpoints(tmp_path: Path) -> None:
     assert store.path_of(3) == store.latest_good().checkpoint.path
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(
     steps=st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=12),
     keep_last=st.integers(1, 4),

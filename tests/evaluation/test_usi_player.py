@@ -15,7 +15,7 @@ from keisei.evaluation.arena import Match, play_match
 from keisei.evaluation.openings import random_openings
 from keisei.evaluation.players import Closing, RandomPlayer, fixed_player
 from keisei.evaluation.usi_player import UsiLimit, UsiPlayer, judge
-from keisei.evaluation.usi_process import find_program
+from keisei.record.machine import find_program
 from keisei.shogi import Move, Reason, ShogiGame
 from keisei.shogi.notation.game_record import OutsideReason
 

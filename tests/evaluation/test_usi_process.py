@@ -10,7 +10,8 @@ import pytest
 
 from keisei.errors import UsiEngineError, UsiEngineSilentError
 from keisei.evaluation import usi_process
-from keisei.evaluation.usi_process import UsiProcess, find_program, position_command
+from keisei.evaluation.usi_process import UsiProcess, position_command
+from keisei.record.machine import find_program
 from keisei.shogi import HANDICAP_SFENS, ShogiGame
 
 ROGUE = Path(__file__).parent / "programs" / "rogue_engine.py"

@@ -208,7 +208,7 @@ def test_a_move_taken_back_leaves_no_trace(sfen: str, usi: str) -> None:
     assert portrait(game) == after
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), plies=st.integers(1, 80))
 def test_a_whole_game_can_be_taken_back_step_by_step(seed: int, plies: int) -> None:
     rng = Random(seed)

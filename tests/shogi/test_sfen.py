@@ -46,7 +46,7 @@ def test_sfens_of_random_games_are_read_as_they_were_written() -> None:
         assert (again, again.ply, again.is_in_check) == (game, game.ply, game.is_in_check)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32), plies=st.integers(0, 120))
 def test_replaying_from_any_sfen_of_a_game_gives_the_same_rest(seed: int, plies: int) -> None:
     rng = Random(seed)

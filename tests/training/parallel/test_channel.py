@@ -8,7 +8,7 @@ import time
 from multiprocessing import get_context
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keisei.training.parallel.channel import LENGTH, Channel, ChannelWatch
@@ -21,7 +21,6 @@ def frame(message: object) -> bytes:
     return LENGTH.pack(len(payload)) + payload
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=2000)), st.lists(st.integers(1, 500), min_size=1))
 def test_messages_arrive_whole_and_in_order_however_the_bytes_are_cut(
     messages: list[bytes], cuts: list[int]

@@ -251,5 +251,5 @@ class Door(RuleBasedStateMachine):
         assert info["free"] == self.SLOTS - len(self.credits) - len(self.sent) - len(self.held)
 
 
-Door.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Door.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestDoor = Door.TestCase
