@@ -128,6 +128,21 @@ void legal_to_mask(Array<const std::uint16_t, nb::shape<-1, MAX_LEGAL_MOVES>> le
     if (out_of_range) throw BadAction("a legal list holds an action outside 0.." + std::to_string(actions - 1));
 }
 
+// Writes the lists one behind the other, and where each one ends.
+void join_lists(Array<const std::uint16_t, nb::shape<-1, MAX_LEGAL_MOVES>> legal, Vector<const std::uint16_t> counts,
+                Vector<std::uint16_t> joined, Vector<std::int32_t> ends) {
+    require_rows(legal.shape(0), counts.shape(0), "counts");
+    require_rows(legal.shape(0), ends.shape(0), "ends");
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < legal.shape(0); ++i) {
+        const std::size_t count = std::min<std::size_t>(counts.data()[i], MAX_LEGAL_MOVES);
+        if (total + count > joined.shape(0)) throw std::invalid_argument("joined is too short for the lists");
+        std::copy_n(legal.data() + i * MAX_LEGAL_MOVES, count, joined.data() + total);
+        total += count;
+        ends.data()[i] = static_cast<std::int32_t>(total);
+    }
+}
+
 void records_material(Records records, Vector<std::int32_t> out, int num_threads) {
     require_rows(records.shape(0), out.shape(0), "out");
     const std::uint8_t* in = records.data();
@@ -159,6 +174,8 @@ void bind_batches(nb::module_& m) {
           "num_threads"_a, guard);
     m.def("legal_to_mask", &legal_to_mask, "legal"_a.noconvert(), "counts"_a.noconvert(), "actions"_a,
           "mask"_a.noconvert(), "num_threads"_a, guard);
+    m.def("join_lists", &join_lists, "legal"_a.noconvert(), "counts"_a.noconvert(), "joined"_a.noconvert(),
+          "ends"_a.noconvert(), guard);
     m.def("records_material", &records_material, "records"_a.noconvert(), "out"_a.noconvert(), "num_threads"_a, guard);
     m.def("mirror_records", &mirror_records, "records"_a.noconvert(), "out"_a.noconvert(), guard);
 }

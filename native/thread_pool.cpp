@@ -39,14 +39,14 @@ void ThreadPool::stop() {
 }
 
 template <class Condition>
-void ThreadPool::await(Condition condition) {
+void ThreadPool::await(std::condition_variable& changed, Condition condition) {
     for (int turn = 0; turn < WATCHFUL_TURNS; ++turn) {
         if (condition()) return;
         rest_briefly();
     }
     std::unique_lock lock(mutex_);
     ++sleeping_;
-    changed_.wait(lock, condition);
+    changed.wait(lock, condition);
     --sleeping_;
 }
 
@@ -56,7 +56,7 @@ void ThreadPool::wake() {
     {
         const std::lock_guard lock(mutex_);
     }
-    changed_.notify_all();
+    begun_.notify_all();
 }
 
 void ThreadPool::for_chunks(int count, int chunk, const std::function<void(int, int)>& body) {
@@ -68,11 +68,32 @@ void ThreadPool::for_chunks(int count, int chunk, const std::function<void(int, 
     count_ = count;
     chunk_ = chunk;
     next_ = 0;
-    busy_ = static_cast<int>(threads_.size());
+    {
+        const std::lock_guard lock(mutex_);
+        is_open_ = true;
+    }
     ++round_;
     wake();
     work();
-    await([this] { return busy_ == 0; });
+    {
+        const std::lock_guard lock(mutex_);
+        is_open_ = false;
+    }
+    await(finished_, [this] { return active_ == 0; });
+}
+
+bool ThreadPool::join() {
+    const std::lock_guard lock(mutex_);
+    if (is_open_) ++active_;
+    return is_open_;
+}
+
+void ThreadPool::leave() {
+    if (--active_ > 0) return;
+    {
+        const std::lock_guard lock(mutex_);
+    }
+    finished_.notify_one();
 }
 
 void ThreadPool::work() {
@@ -84,11 +105,12 @@ void ThreadPool::work() {
 void ThreadPool::serve() {
     std::uint64_t seen = 0;
     for (;;) {
-        await([&] { return stop_ || round_ != seen; });
+        await(begun_, [&] { return stop_ || round_ != seen; });
         if (stop_) return;
         seen = round_;
+        if (!join()) continue;
         work();
-        if (--busy_ == 0) wake();
+        leave();
     }
 }
 

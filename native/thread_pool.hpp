@@ -30,20 +30,25 @@ private:
     void stop();
     void work();
     void serve();
+    // Whether a round is open to a thread that comes now. One that wakes too late has no part in it: nobody waits for it.
+    bool join();
+    void leave();
 
-    // Returns when the condition holds: soon by watching, later by sleeping. Whoever makes it true calls wake().
+    // Returns when the condition holds: soon by watching, later by sleeping. Whoever makes it true notifies.
     template <class Condition>
-    void await(Condition condition);
+    void await(std::condition_variable& changed, Condition condition);
     void wake();
 
     std::vector<std::thread> threads_;
     std::mutex mutex_;
-    std::condition_variable changed_;
+    std::condition_variable begun_;
+    std::condition_variable finished_;
     std::atomic<int> sleeping_{0};
     std::atomic<std::uint64_t> round_{0};
-    std::atomic<int> busy_{0};
+    std::atomic<int> active_{0};
     std::atomic<bool> stop_{false};
     std::atomic<int> next_{0};
+    bool is_open_ = false;  // under the mutex
     // Written before a round begins, read during it.
     const std::function<void(int, int)>* body_ = nullptr;
     int count_ = 0;

@@ -15,9 +15,9 @@ MATERIAL_SCALE = 2000.0
 MOVES_LEFT_SCALE_PLIES = 64.0
 
 
-def material_targets(rows: RolloutRows) -> NDArray[np.float32]:
+def material_targets(rows: RolloutRows, *, num_threads: int = 1) -> NDArray[np.float32]:
     """The scaled balance some plies later, or in the last position of the game that the rollout holds."""
-    balance = material_balance(rows.record)
+    balance = material_balance(rows.record, num_threads=num_threads)
     ply = np.arange(len(balance))[:, None]
     later = np.minimum(ply + MATERIAL_HORIZON_PLIES, _last_rows(rows.ends()))
     sign = 1 - 2 * ((later - ply) % 2)

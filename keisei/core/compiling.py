@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import cast
+from collections.abc import Callable
+from typing import Generic, ParamSpec, TypeVar, cast
 
 import torch
 
@@ -14,7 +15,43 @@ TRIAL_SEED = 0
 #: Fused kernels sum in another order; more than this would be another function.
 TOLERANCE = 1e-3
 
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
 log = logging.getLogger(__name__)
+
+
+def fused_on_gpu(function: Callable[Arguments, Answer], device: torch.device) -> Callable[Arguments, Answer]:
+    """A function of tensors of fixed shapes, in few kernels; as it is on a CPU, and where compiling fails.
+
+    Kernels are not chosen by measuring (`max-autotune`): that takes minutes, and convolutions are the library's anyway.
+    """
+    if device.type != "cuda":
+        return function
+    return _FusedOrPlain(function)
+
+
+class _FusedOrPlain(Generic[Arguments, Answer]):
+    """The compiled function until its first call fails, the plain one from then on."""
+
+    def __init__(self, function: Callable[Arguments, Answer]) -> None:
+        self._plain = function
+        self._running: Callable[Arguments, Answer] = torch.compile(function, dynamic=False)
+        self._is_trusted = False
+
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        if self._is_trusted:
+            return self._running(*args, **kwargs)
+        try:
+            answer = self._running(*args, **kwargs)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001  # as in `compiled_or_plain`
+            log.warning("torch.compile failed (%s); going on without it", _first_line(error))
+            self._running = self._plain
+            answer = self._plain(*args, **kwargs)
+        self._is_trusted = True
+        return answer
 
 
 def compiled_or_plain(network: ActorCritic) -> ActorCritic:

@@ -7,7 +7,7 @@ its own, so the advantages of one never read the rows of another.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from keisei.core.advantages import draw_mass, normalise_advantages, two_player_g
 from keisei.core.auxiliary_targets import material_targets, moves_left_targets, reply_targets
 from keisei.core.rollout_rows import RolloutRows, RowTargets
 from keisei.errors import ExperienceError
+
+if TYPE_CHECKING:
+    from keisei.core.device_player import PlayedPositions
 
 ROLLOUT_DIMENSIONS = 2
 
@@ -32,6 +35,13 @@ class Block(NamedTuple):
         return slice(self.start, self.start + self.plies * self.games)
 
 
+class Horizon(NamedTuple):
+    """How far targets look ahead."""
+
+    gamma: float
+    lam: float
+
+
 class ExperienceBuffer:
     """Up to ``capacity`` rows with their targets, as flat arrays ``[capacity, …]`` of which ``size`` are
     filled.
@@ -44,6 +54,11 @@ class ExperienceBuffer:
         self._rows = RolloutRows.allocate(capacity)
         self._targets = RowTargets.allocate(capacity)
         self._blocks: list[Block] = []
+        #: The positions of all rows on the device that played them, in the order of the rows, where one did.
+        self.played: PlayedPositions | None = None
+        self.horizon: Horizon | None = None
+        self._threads = 1
+        self._has_targets = False
 
     def __len__(self) -> int:
         return self._blocks[-1].rows.stop if self._blocks else 0
@@ -56,6 +71,8 @@ class ExperienceBuffer:
     @property
     def targets(self) -> RowTargets:
         """Their targets, a view ``[size]``; valid after ``compute_targets``."""
+        if self.horizon is not None and not self._has_targets:
+            self._fill_targets(self.horizon)
         return self._targets[: len(self)]
 
     @property
@@ -69,9 +86,10 @@ class ExperienceBuffer:
         tables = (self._rows, self._targets)
         return sum(array.nbytes for table in tables for array in table.arrays().values())
 
-    def add_batch(self, rows: RolloutRows) -> None:
-        """Append a rollout ``[T, N]``: one copy per column."""
+    def add_batch(self, rows: RolloutRows, played: PlayedPositions | None = None) -> None:
+        """Append a rollout ``[T, N]``: one copy per column. ``played`` are its positions on a device."""
         _check_rollout(rows)
+        self.played = played if not self._blocks else None
         self._append(rows.reshape(rows.action.size), *rows.action.shape)
 
     def merge_buffers(self, buffers: Iterable[ExperienceBuffer]) -> None:
@@ -83,14 +101,26 @@ class ExperienceBuffer:
     def clear(self) -> None:
         """Forget all rows; the memory stays."""
         self._blocks.clear()
+        self.played = None
+        self.horizon = None
 
-    def compute_targets(self, *, gamma: float, lam: float) -> None:
-        """Fill the targets of all rows. Advantages are normalised over the rows of the policy gradient."""
+    def compute_targets(self, *, gamma: float, lam: float, num_threads: int = 1) -> None:
+        """Say how the targets of all rows are computed; they are when somebody looks.
+
+        Advantages are normalised over the rows of the policy gradient. A GPU that has the positions computes its own.
+        """
+        self.horizon = Horizon(gamma, lam)
+        self._threads = num_threads
+        self._has_targets = False
+
+    def _fill_targets(self, horizon: Horizon) -> None:
         for block in self._blocks:
             rows = self._rows[block.rows].reshape(block.plies, block.games)
-            self._targets[block.rows] = _targets_of(rows, gamma, lam).reshape(block.plies * block.games)
-        rows, targets = self.rows, self.targets
-        targets.advantage[:] = normalise_advantages(targets.advantage, rows.learner & ~rows.forced)
+            targets = _targets_of(rows, horizon, self._threads)
+            self._targets[block.rows] = targets.reshape(block.plies * block.games)
+        rows, advantage = self.rows, self._targets[: len(self)].advantage
+        advantage[:] = normalise_advantages(advantage, rows.learner & ~rows.forced)
+        self._has_targets = True
 
     def minibatches(self, size: int, generator: np.random.Generator) -> Iterator[NDArray[np.intp]]:
         """Indices of the learner's rows in random order, ``size`` at a time: one epoch.
@@ -116,7 +146,7 @@ class ExperienceBuffer:
         self._blocks.append(block)
 
 
-def _targets_of(rows: RolloutRows, gamma: float, lam: float) -> RowTargets:
+def _targets_of(rows: RolloutRows, horizon: Horizon, num_threads: int) -> RowTargets:
     """The targets of one rollout ``[T, N]``, advantages not yet normalised."""
     gae = two_player_gae(
         rows.reward,
@@ -125,14 +155,14 @@ def _targets_of(rows: RolloutRows, gamma: float, lam: float) -> RowTargets:
         rows.terminated,
         rows.truncated,
         rows.learner,
-        gamma=gamma,
-        lam=lam,
+        gamma=horizon.gamma,
+        lam=horizon.lam,
     )
     return RowTargets(
         advantage=gae.advantages.astype(np.float32),
         value=gae.returns.astype(np.float32),
-        draw=draw_mass(rows.reward, rows.terminated, rows.truncated, lam=lam).astype(np.float32),
-        material=material_targets(rows),
+        draw=draw_mass(rows.reward, rows.terminated, rows.truncated, lam=horizon.lam).astype(np.float32),
+        material=material_targets(rows, num_threads=num_threads),
         moves_left=moves_left_targets(rows),
         reply=reply_targets(rows),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from keisei.core.compiling import compiled_or_plain
+from keisei.core.compiling import compiled_or_plain, fused_on_gpu
+from keisei.core.device_rows import DeviceRows, device_loss
 from keisei.core.inference import Inference
+from keisei.core.late_numbers import LateNumbers
 from keisei.core.model_factory import architecture_description, model_factory
 from keisei.core.ppo_loss import LossWeights, PpoBatch, explained_variance, ppo_loss
 from keisei.core.sampling import draw_actions
@@ -46,6 +48,29 @@ class _StepGuard:
         self.skipped += not finite
 
 
+@dataclass
+class _UpdateFigures:
+    """Sums over the gradient steps of one update."""
+
+    sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    steps: int = 0
+    first_deviation: float = math.nan
+    newest_kl: float = 0.0
+    stopped_early: bool = False
+
+    def add(self, metrics: Mapping[str, float]) -> None:
+        for name, value in metrics.items():
+            self.sums[name] += value
+        self.steps += 1
+        if self.steps == 1:
+            self.first_deviation = metrics["ratio_deviation"]
+        self.newest_kl = metrics["approx_kl"]
+
+    def means(self, names: tuple[str, ...]) -> dict[str, float]:
+        means = {name: self.sums[name] / self.steps for name in names} if self.steps else {}
+        return {**means, "first_ratio_deviation": self.first_deviation}
+
+
 class PPOAgent:
     """Network, optimiser, gradient scaler and averaged weights of one run.
 
@@ -60,10 +85,10 @@ class PPOAgent:
         self.num_actions = action_count(config.env.actions)
         self.architecture = architecture_description(config.model, self.num_actions)
         torch.manual_seed(training.seed)
-        self.network: ActorCritic = model_factory(config.model, self.num_actions).to(device)
+        self.network = self._new_network(config)
         self.averaged: ActorCritic | None = None
         if training.weight_averaging > 0:
-            self.averaged = model_factory(config.model, self.num_actions).to(device).requires_grad_(False)
+            self.averaged = self._new_network(config).requires_grad_(False)
             self.averaged.load_state_dict(self.network.state_dict())
         self.optimizer = torch.optim.Adam(
             self.network.parameters(),
@@ -78,9 +103,20 @@ class PPOAgent:
         #: By which the schedule of the learning rate is multiplied.
         self.learning_rate_factor = 1.0
         self._guard = _StepGuard()
-        running = compiled_or_plain(self.network) if training.compile else self.network
+        self._names: tuple[str, ...] = ()
+        # On a GPU more than the network is compiled: all that plays a batch, and all that learns from one.
+        compiles_network = training.compile and device.type == "cpu"
+        running = compiled_or_plain(self.network) if compiles_network else self.network
         threads = torch.get_num_threads()
         self.inference = Inference(running, device=device, precision=training.precision, num_threads=threads)
+        self._device_loss = fused_on_gpu(device_loss, device) if training.compile else device_loss
+
+    def _new_network(self, config: AppConfig) -> ActorCritic:
+        network = model_factory(config.model, self.num_actions).to(self.device)
+        if self.device.type == "cuda":
+            # The layout of the features: convolutions would reorder their weights at every call.
+            network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in torch
+        return network
 
     # ---- playing
 
@@ -138,68 +174,103 @@ class PPOAgent:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(progress)
         weights = self.loss_weights(progress)
-        sums: defaultdict[str, float] = defaultdict(float)
-        steps = 0
-        first_deviation = math.nan
-        stopped_early = False
+        figures = _UpdateFigures()
         skipped_before = self._guard.skipped
-        for _ in range(training.epochs):
-            for indices in buffer.minibatches(training.minibatch_size, self._shuffler):
-                metrics = self._step(buffer, indices, weights)
-                if metrics is None:
-                    continue
-                for name, value in metrics.items():
-                    sums[name] += value
-                steps += 1
-                if steps == 1:
-                    first_deviation = metrics["ratio_deviation"]
-                if should_stop() or 0 < training.target_kl < metrics["approx_kl"]:
-                    stopped_early = True
-                    break
-            if stopped_early:
+        uploaded = self._upload(buffer)
+        loss_of = self._loss_on(buffer, uploaded, weights)
+        late = LateNumbers[NDArray[np.intp]](self.device)
+        for indices in self._minibatches(buffer):
+            late.add(self._step(*loss_of(indices)), indices)
+            for numbers, learned in late.due():
+                self._note(figures, numbers, buffer, learned)
+            if should_stop() or 0 < training.target_kl < figures.newest_kl:
+                figures.stopped_early = True
                 break
-        rows, targets = buffer.rows, buffer.targets
-        learned = rows.learner
+        # While a GPU is still at its last step.
+        explained = _explained_variance(buffer, uploaded)
+        for numbers, learned in late.rest():
+            self._note(figures, numbers, buffer, learned)
         return {
-            **{name: value / max(steps, 1) for name, value in sums.items()},
-            "first_ratio_deviation": first_deviation,
-            "explained_variance": float(
-                explained_variance(
-                    torch.from_numpy(rows.value[learned]), torch.from_numpy(targets.value[learned])
-                )
-            ),
+            **figures.means(self._names),
+            "explained_variance": float(explained),
             "learning_rate": self.learning_rate(progress),
-            "entropy_weight": weights.entropy,
-            "gradient_steps": float(steps),
+            "entropy_weight": float(weights.entropy),
+            "gradient_steps": float(figures.steps),
             "skipped_steps": float(self._guard.skipped - skipped_before),
-            "stopped_early": float(stopped_early),
+            "stopped_early": float(figures.stopped_early),
         }
 
-    def _step(
+    def _minibatches(self, buffer: ExperienceBuffer) -> Iterator[NDArray[np.intp]]:
+        for _ in range(self._training.epochs):
+            yield from buffer.minibatches(self._training.minibatch_size, self._shuffler)
+
+    def _upload(self, buffer: ExperienceBuffer) -> DeviceRows | None:
+        """All rows, where a GPU learns from them."""
+        if self.device.type == "cpu":
+            return None
+        return DeviceRows.upload(buffer, self.device, self.num_actions, torch.get_num_threads())
+
+    def _loss_on(
+        self, buffer: ExperienceBuffer, uploaded: DeviceRows | None, weights: LossWeights
+    ) -> Callable[[NDArray[np.intp]], tuple[Tensor, dict[str, Tensor]]]:
+        """The loss of a minibatch and what to report of it; on a GPU from rows that were uploaded once."""
+        if uploaded is None:
+            return lambda indices: self._host_loss(buffer, indices, weights)
+        annealed = replace(weights, entropy=torch.tensor(weights.entropy, device=self.device))
+
+        def loss(indices: NDArray[np.intp]) -> tuple[Tensor, dict[str, Tensor]]:
+            chosen = uploaded.chosen(
+                torch.from_numpy(indices).pin_memory().to(self.device, non_blocking=True)
+            )
+            return self._device_loss(self.inference, chosen, annealed)
+
+        return loss
+
+    def _host_loss(
         self, buffer: ExperienceBuffer, indices: NDArray[np.intp], weights: LossWeights
-    ) -> dict[str, float] | None:
-        """One gradient step; None when it was not finite and therefore not taken."""
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         planes, batch = self._batch(buffer, indices)
-        output = self.inference.forward(planes, with_auxiliary=True)
-        loss, metrics = ppo_loss(output, batch, weights)
+        return ppo_loss(self.inference.forward(planes, with_auxiliary=True), batch, weights)
+
+    def _step(self, loss: Tensor, metrics: dict[str, Tensor]) -> Tensor:
+        """One gradient step, not taken where it is not finite. float32 [K]: the metrics, the norm, whether taken."""
         self.optimizer.zero_grad(set_to_none=True)
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._training.max_grad_norm)
-        # With a scaler, infinite gradients are how it finds its scale: it skips such a step by itself.
-        finite = bool(torch.isfinite(loss)) and (self.scaler.is_enabled() or bool(torch.isfinite(norm)))
-        self._guard.note(finite)
-        if finite:
-            self.scaler.step(self.optimizer)
-        # After a skipped step too: only then does the scaler take gradients again.
-        self.scaler.update()
-        if not finite:
-            self._refuse_to_go_on(buffer, indices)
-            return None
+        finite = torch.isfinite(loss)
+        if not self.scaler.is_enabled():
+            # With a scaler, infinite gradients are how it finds its scale: it skips such a step by itself.
+            finite = finite & torch.isfinite(norm)
+        self._take_step(finite)
         self._average()
-        names = list(metrics)
-        numbers = torch.stack([metrics[name].float() for name in names] + [norm.float()]).tolist()
-        return dict(zip([*names, "gradient_norm"], numbers, strict=True))
+        self._names = (*metrics, "gradient_norm")
+        return torch.stack([*(metric.float() for metric in metrics.values()), norm.float(), finite.float()])
+
+    def _take_step(self, finite: Tensor) -> None:
+        if self.device.type == "cpu" or self.scaler.is_enabled():
+            if bool(finite):
+                self.scaler.step(self.optimizer)
+            # After a skipped step too: only then does the scaler take gradients again.
+            self.scaler.update()
+            return
+        # The fused optimiser looks at this flag on the card and skips the step there: nobody waits for the answer.
+        self.optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]  # as torch's scaler sets it
+        self.optimizer.step()
+
+    def _note(
+        self,
+        figures: _UpdateFigures,
+        numbers: list[float],
+        buffer: ExperienceBuffer,
+        indices: NDArray[np.intp],
+    ) -> None:
+        *metrics, finite = numbers
+        self._guard.note(bool(finite))
+        if finite:
+            figures.add(dict(zip(self._names, metrics, strict=True)))
+        else:
+            self._refuse_to_go_on(buffer, indices)
 
     def _refuse_to_go_on(self, buffer: ExperienceBuffer, indices: NDArray[np.intp]) -> None:
         if self._guard.in_a_row < MAX_SKIPPED_STEPS:
@@ -254,3 +325,13 @@ class PPOAgent:
     def load_state(self, state: Mapping[str, Any]) -> None:
         self.optimizer.load_state_dict(dict(state["optimizer"]))
         self.scaler.load_state_dict(dict(state["scaler"]))
+
+
+def _explained_variance(buffer: ExperienceBuffer, uploaded: DeviceRows | None) -> Tensor:
+    """A scalar, on the device that has the returns."""
+    values = buffer.rows.value
+    if uploaded is not None and buffer.played is not None:
+        return explained_variance(torch.from_numpy(values).to(uploaded.value.device), uploaded.value)
+    learner = buffer.rows.learner
+    returns = buffer.targets.value[learner]
+    return explained_variance(torch.from_numpy(values[learner]), torch.from_numpy(returns))

@@ -25,7 +25,7 @@ ILLEGAL_LOGIT = torch.finfo(torch.float32).min / 2
 AUXILIARY_SHARES = {MATERIAL: 1.0, MOVES_LEFT: 0.5, REPLY: 0.15}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PpoBatch:
     """B rows with their targets, on the device of the network."""
 
@@ -41,13 +41,13 @@ class PpoBatch:
     reply: Tensor  # int64 [B], in the opponent's view, UNKNOWN where it is
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LossWeights:
     """How much each part of the loss counts, and where the policy ratio is clipped."""
 
     clip_range: float
     value: float
-    entropy: float
+    entropy: float | Tensor  # annealed: as a tensor it may change without compiling anew
     auxiliary: float
     mate_in_one: float
 

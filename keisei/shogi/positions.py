@@ -107,6 +107,14 @@ def masks_from_lists(
     return mask
 
 
+def join_lists(
+    lists: LegalActions, joined: npt.NDArray[np.uint16], ends: npt.NDArray[np.int32]
+) -> npt.NDArray[np.uint16]:
+    """Writes the lists one behind the other, and where each ends; the part of ``joined`` that they fill."""
+    _native.join_lists(lists.actions, lists.counts, joined, ends)
+    return joined[: int(ends[-1])]
+
+
 def material_balance(records: Records, *, num_threads: int = 1) -> npt.NDArray[np.int32]:
     """int32 [...]: the mover's material less the opponent's, hands included, of records uint8 [..., 96]."""
     rows = as_records(records.reshape(-1, RECORD_BYTES))

@@ -6,6 +6,7 @@ from keisei.config_schema import AppConfig
 from keisei.core.ppo_agent import PPOAgent
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.training.collector import Collector, InProcessCollector
+from keisei.training.device_collector import DeviceCollector
 from keisei.training.environments import make_env, opened_anchors
 from keisei.training.parallel.parallel_collector import ParallelCollector
 from keisei.training.parallel.worker_plan import resolve_workers
@@ -14,6 +15,8 @@ from keisei.training.parallel.worker_plan import resolve_workers
 def make_collector(config: AppConfig, agent: PPOAgent, pool: OpponentPool) -> Collector:
     """Worker processes where the configuration asks for them, else the trainer itself."""
     if resolve_workers(config) == 0:
+        if agent.device.type == "cuda" and DeviceCollector.can_play(config):
+            return DeviceCollector(config, agent)
         return InProcessCollector(config, agent, pool)
     # Wrong settings are one error here, not one in every worker.
     make_env(config, num_games=1, seed=config.training.seed, num_threads=1)

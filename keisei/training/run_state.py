@@ -28,8 +28,8 @@ TRAINING_GROUP = "training"
 class GamesState:
     """Games in flight and random states at the end of an update, before the next one touches them."""
 
-    tensors: Mapping[str, Tensor]
-    skeleton: Any
+    #: Copies that nobody changes.
+    state: Mapping[str, Any]
     metrics: Mapping[str, Any]
     guard: Mapping[str, Any]
 
@@ -54,20 +54,18 @@ class RunState:
     def games(self) -> GamesState:
         """What playing changes. Taken at the end of an update, it fits the weights until the next one learns."""
         state = {
-            "agent": self._agent.state(),
             "games": self._collector.state(),
             "pool": self._pool.state(),
             "random": capture_random_states(self._generators()),
         }
-        tensors, skeleton = flatten_state(state)
-        detached = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
-        return GamesState(detached, skeleton, self._metrics.state_dict(), self._guard.state())
+        return GamesState(state, self._metrics.state_dict(), self._guard.state())
 
     def save(self, store: CheckpointStore, games: GamesState) -> Path:
-        """Writes a checkpoint of the weights as they are now and the games as they were taken."""
+        """Writes a checkpoint of the learner as it is now and the games as they were taken."""
+        tensors, skeleton = flatten_state({"agent": self._agent.state(), **games.state})
         groups: dict[str, Mapping[str, Tensor]] = {
             "model": self._agent.network.state_dict(),
-            TRAINING_GROUP: games.tensors,
+            TRAINING_GROUP: tensors,
         }
         if self._agent.averaged is not None:
             groups[AVERAGED_GROUP] = self._agent.averaged.state_dict()
@@ -79,7 +77,7 @@ class RunState:
             architecture=self._agent.architecture,
             tensors=groups,
             state={
-                "training": games.skeleton,
+                "training": skeleton,
                 "metrics": dict(games.metrics),
                 GUARD_STATE: dict(games.guard),
             },

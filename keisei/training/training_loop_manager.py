@@ -27,6 +27,7 @@ from keisei.training.callbacks import CallbackRunner
 from keisei.training.collapse_guard import CollapseGuard
 from keisei.training.collapse_response import CollapseResponse
 from keisei.training.collector import Collector
+from keisei.training.environments import thread_count
 from keisei.training.evaluations import Evaluations
 from keisei.training.evaluator_process import EvaluationJob
 from keisei.training.events import (
@@ -154,7 +155,9 @@ class TrainingLoopManager:
         parts = self._parts
         training = self._config.training
         with parts.metrics.phase("learn"):
-            parts.buffer.compute_targets(gamma=training.gamma, lam=training.gae_lambda)
+            parts.buffer.compute_targets(
+                gamma=training.gamma, lam=training.gae_lambda, num_threads=thread_count(self._config)
+            )
             learned = parts.agent.learn(parts.buffer, self._progress(), self._heartbeat)
         lags, counts = np.unique(parts.metrics.updates + 1 - parts.buffer.rows.version, return_counts=True)
         self._rows_by_lag.update(dict(zip(lags.tolist(), counts.tolist(), strict=True)))

@@ -17,6 +17,7 @@ from keisei.shogi import MAX_LEGAL_MOVES, PLANE_SCALE, PLANES, RECORD_BYTES, Col
 from keisei.shogi.policy import PolicyOutputMapper
 from keisei.shogi.positions import (
     PIECE_PLANES,
+    join_lists,
     legal_actions,
     legal_mask_bits,
     legal_masks,
@@ -352,7 +353,7 @@ def test_colours_alternate_in_the_samples(records: np.ndarray) -> None:
     assert min(movers.values()) > 1_000
 
 
-# ---------------------------------------------------------------- material
+# ---------------------------------------------------------------- material, joined lists
 
 
 def test_material_counts_board_and_both_hands() -> None:
@@ -369,3 +370,15 @@ def test_material_is_that_of_the_game(threads: int) -> None:
     expected = [game.material(game.turn) for game in games]
     assert material_balance(packed, num_threads=threads).tolist() == expected
     assert material_balance(packed.reshape(20, -1, RECORD_BYTES)).shape == (20, len(games) // 20)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_joined_lists_are_the_lists_one_behind_the_other(records: np.ndarray, size: int) -> None:
+    lists = legal_actions(records, size)
+    room, ends = np.zeros(int(lists.counts.sum()) + 7, np.uint16), np.zeros(len(records), np.int32)
+    joined = join_lists(lists, room, ends)
+    assert ends.tolist() == np.cumsum(lists.counts, dtype=np.int64).tolist()
+    for row, part in enumerate(np.split(joined, ends[:-1])):
+        assert part.tolist() == lists.actions[row, : lists.counts[row]].tolist()
+    with pytest.raises(ValueError, match="too short"):
+        join_lists(lists, room[:10], ends)

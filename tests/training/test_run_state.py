@@ -10,6 +10,7 @@ from keisei.config_schema import AppConfig
 from keisei.core.checkpoint import Checkpoint, CheckpointStore, load_checkpoint
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.ppo_agent import PPOAgent
+from keisei.core.state_tensors import flatten_state
 from keisei.errors import CheckpointError
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.record.metrics import GameResult, Metrics
@@ -98,9 +99,12 @@ def test_games_taken_at_the_end_of_an_update_do_not_move_with_the_next(tmp_path:
     parts = Parts(config())
     parts.update()
     games = parts.state.games()
-    before = {name: tensor.clone() for name, tensor in games.tensors.items()}
+    before, _ = flatten_state(games.state)
+    before = {name: tensor.clone() for name, tensor in before.items()}
     parts.collector.collect(ExperienceBuffer(64), version=2, should_stop=lambda: False)
-    assert all(torch.equal(tensor, before[name]) for name, tensor in games.tensors.items())
+    after, _ = flatten_state(games.state)
+    assert after.keys() == before.keys()
+    assert all(torch.equal(tensor, before[name]) for name, tensor in after.items())
     assert games.metrics["updates"] == 1
 
 

@@ -1,0 +1,112 @@
+"""What the rows of a rollout are taught, computed where a GPU holds them.
+
+The same numbers as `advantages` and `auxiliary_targets` give, for games that the learner plays against itself. Tensors
+are ``[T, N]``, in the view of each ply's mover; recurrences along T take log2(T) steps instead of T.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from keisei.core.advantages import ADVANTAGE_STD_FLOOR
+from keisei.core.auxiliary_targets import (
+    MATERIAL_HORIZON_PLIES,
+    MATERIAL_SCALE,
+    MOVES_LEFT_SCALE_PLIES,
+)
+from keisei.core.rollout_rows import UNKNOWN
+
+
+class RolloutOutcome(NamedTuple):
+    """What targets are computed from: columns of `RolloutRows`, and the material balance of each position."""
+
+    action: Tensor  # int32
+    value: Tensor  # float32
+    next_value: Tensor  # float32
+    reward: Tensor  # float32
+    terminated: Tensor  # bool
+    truncated: Tensor  # bool
+    forced: Tensor  # bool
+    balance: Tensor  # int32
+
+
+class DeviceTargets(NamedTuple):
+    """The columns of `RowTargets`."""
+
+    advantage: Tensor
+    value: Tensor
+    draw: Tensor
+    material: Tensor
+    moves_left: Tensor
+    reply: Tensor
+
+
+def targets_of(rows: RolloutOutcome, *, gamma: float, lam: float) -> DeviceTargets:
+    """The targets of a whole rollout; advantages are normalised over the rows that are not forced."""
+    done = rows.terminated | rows.truncated
+    advantages = _advantages(rows, done, gamma, lam)
+    last = _last_rows(done)
+    return DeviceTargets(
+        advantage=_normalised(advantages, ~rows.forced),
+        value=advantages + rows.value,
+        draw=_carried_back((rows.terminated & (rows.reward == 0)).float(), lam * (~done).float()),
+        material=_material(rows.balance, last),
+        moves_left=_moves_left(rows.terminated, last),
+        reply=_replies(rows.action, done),
+    )
+
+
+def _carried_back(own: Tensor, factor: Tensor) -> Tensor:
+    """x with ``x[t] = own[t] + factor[t] x[t + 1]``, and nothing behind the last row."""
+    span = 1
+    while span < len(own):
+        own = torch.cat((own[:-span] + factor[:-span] * own[span:], own[-span:]))
+        factor = torch.cat((factor[:-span] * factor[span:], torch.zeros_like(factor[-span:])))
+        span *= 2
+    return own
+
+
+def _advantages(rows: RolloutOutcome, done: Tensor, gamma: float, lam: float) -> Tensor:
+    behind = torch.where(done[:-1], rows.next_value[:-1], rows.value[1:])
+    ahead = torch.cat((behind, rows.next_value[-1:])).masked_fill(rows.terminated, 0)
+    delta = rows.reward - gamma * ahead - rows.value
+    return _carried_back(delta, -gamma * lam * (~done).float())
+
+
+def _normalised(advantages: Tensor, used: Tensor) -> Tensor:
+    weight = used.float()
+    count = weight.sum().clamp(min=1)
+    mean = (advantages * weight).sum() / count
+    spread = (((advantages - mean) * weight).square().sum() / count).sqrt()
+    return (advantages - mean) * weight / spread.clamp(min=ADVANTAGE_STD_FLOOR)
+
+
+def _last_rows(done: Tensor) -> Tensor:
+    """For each row the index t of the last row of its game within the rollout."""
+    plies = _plies(done)
+    stops = torch.where(done, plies, len(done) - 1)
+    return stops.flip(0).cummin(0).values.flip(0)
+
+
+def _plies(like: Tensor) -> Tensor:
+    return torch.arange(len(like), device=like.device)[:, None]
+
+
+def _material(balance: Tensor, last: Tensor) -> Tensor:
+    plies = _plies(balance)
+    later = torch.minimum(plies + MATERIAL_HORIZON_PLIES, last)
+    sign = 1 - 2 * ((later - plies) % 2)
+    return sign * balance.gather(0, later) / MATERIAL_SCALE
+
+
+def _moves_left(terminated: Tensor, last: Tensor) -> Tensor:
+    plies = last - _plies(terminated) + 1
+    return torch.where(terminated.gather(0, last), plies / MOVES_LEFT_SCALE_PLIES, UNKNOWN)
+
+
+def _replies(action: Tensor, done: Tensor) -> Tensor:
+    known = torch.where(done[:-1], UNKNOWN, action[1:])
+    return torch.cat((known, torch.full_like(action[-1:], UNKNOWN)))

@@ -1,0 +1,163 @@
+"""Self-play with the network on a GPU: the card thinks about one half of the games while the CPU plays the other."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from keisei.config_schema import AppConfig
+from keisei.core.device_player import DevicePlayer, PlayedPositions
+from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.inference import Inference
+from keisei.core.ppo_agent import PPOAgent
+from keisei.core.random_states import capture_random_states, restore_random_states
+from keisei.core.rollout import CutOff, Rollout, RolloutSummary
+from keisei.core.rollout_rows import RolloutRows
+from keisei.shogi import ShogiGame
+from keisei.training.environments import make_env, play_settings, thread_count
+
+HALVES = 2
+log = logging.getLogger(__name__)
+#: Games of the halves are numbered apart from each other.
+GAME_NUMBERS_PER_HALF = 1 << 48
+
+
+@dataclass
+class _Half:
+    """The games that are played while the card thinks about the others."""
+
+    rollout: Rollout
+    player: DevicePlayer
+    rows: RolloutRows  # its columns of the rollout
+    played: PlayedPositions  # likewise
+    cut_off: list[CutOff] = field(default_factory=list)
+
+    def ask(self, ply: int, version: int) -> None:
+        self.rollout.open_ply(self.rows[ply], version, against=False)
+        self.player.ask(self.played, ply)
+
+    def play(self, ply: int, summary: RolloutSummary) -> None:
+        row = self.rows[ply]
+        moves = self.player.answer()
+        row.action[:] = moves.action
+        row.log_prob[:] = moves.log_prob
+        row.value[:] = moves.value
+        self.rollout.close_ply(row)
+        self.rollout.note_ends(ply, summary, self.cut_off)
+
+    def bootstrap(self, learner: Inference) -> None:
+        """Expects a question about the positions behind the last row."""
+        self.rollout.bootstrap(self.rows, self.player.answer().value, learner, self.cut_off)
+        self.cut_off.clear()
+
+
+class DeviceCollector:
+    """The trainer plays the games itself, with the learner's own network on its device."""
+
+    @staticmethod
+    def can_play(config: AppConfig) -> bool:
+        """Whether the learner plays all games against itself; other players are no part of the captured graph."""
+        opponents = config.training.opponents
+        return config.env.num_games >= HALVES and not opponents.share and not opponents.anchor_share
+
+    def __init__(self, config: AppConfig, agent: PPOAgent) -> None:
+        training = config.training
+        games, plies = config.env.num_games, training.rollout_plies
+        self._learner = agent.inference
+        self._rows = RolloutRows.allocate(plies, games)
+        self._played = PlayedPositions.allocate(plies, games, agent.num_actions, agent.device)
+        self._halves = [
+            self._half(config, agent, half, slice(half * games // HALVES, (half + 1) * games // HALVES))
+            for half in range(HALVES)
+        ]
+
+    def _half(self, config: AppConfig, agent: PPOAgent, half: int, games: slice) -> _Half:
+        training = config.training
+        seed = training.seed + half * config.parallel.seed_offset
+        env = make_env(
+            config, num_games=games.stop - games.start, seed=seed, num_threads=thread_count(config)
+        )
+        return _Half(
+            Rollout(env, play_settings(config), seed=seed, first_game=half * GAME_NUMBERS_PER_HALF),
+            DevicePlayer(
+                agent.inference,
+                env,
+                temperature=training.temperature,
+                seed=seed,
+                is_compiled=training.compile,
+            ),
+            self._rows[:, games],
+            self._played.columns(games),
+        )
+
+    @property
+    def bytes_uploaded(self) -> int:
+        """Bytes of positions and legal lists that were copied to the device so far."""
+        return sum(half.player.bytes_uploaded for half in self._halves)
+
+    def collect(
+        self, buffer: ExperienceBuffer, *, version: int, should_stop: Callable[[], bool]
+    ) -> RolloutSummary:
+        """Plays one rollout."""
+        summary = RolloutSummary()
+        for half in self._halves:
+            half.ask(0, version)
+        for ply in range(len(self._rows.action)):
+            if should_stop():
+                for half in self._halves:
+                    half.player.answer()
+                summary.stopped = True
+                return summary
+            self._play_ply(ply, version, summary)
+        for half in self._halves:
+            half.bootstrap(self._learner)
+        summary.plies = self._rows.action.size
+        buffer.add_batch(self._rows, self._played)
+        return summary
+
+    def _play_ply(self, ply: int, version: int, summary: RolloutSummary) -> None:
+        for half in self._halves:
+            half.play(ply, summary)
+            if ply + 1 < len(self._rows.action):
+                half.ask(ply + 1, version)
+            else:
+                half.player.ask()
+
+    def watched_game(self) -> ShogiGame:
+        return self._halves[0].rollout.watched_game()
+
+    def status(self) -> dict[str, float]:
+        return {}
+
+    def details(self) -> dict[str, Any]:
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        return {
+            str(number): {
+                "games": half.rollout.state_arrays(),
+                "random": capture_random_states(self._generators(half)),
+            }
+            for number, half in enumerate(self._halves)
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        if set(state) != {str(number) for number in range(HALVES)}:
+            log.warning(
+                "the checkpoint holds the games of %d players, this run has %d: new games begin",
+                len(state),
+                HALVES,
+            )
+            return
+        for number, half in enumerate(self._halves):
+            games = state[str(number)]
+            half.rollout.load_state_arrays(games["games"])
+            restore_random_states(games["random"], self._generators(half))
+
+    def _generators(self, half: _Half) -> dict[str, Any]:
+        return {**half.rollout.generators(), "player": half.player.generator}
+
+    def close(self) -> None:
+        """Nothing to end."""

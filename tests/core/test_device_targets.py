@@ -1,0 +1,62 @@
+"""The targets that a GPU computes against those of the buffer, which are computed ply by ply."""
+
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keisei.core.device_targets import DeviceTargets, RolloutOutcome, targets_of
+from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.rollout_rows import RolloutRows, RowTargets
+from keisei.shogi.positions import material_balance
+
+ends = st.floats(0, 1)
+
+
+def rollout(seed: int, plies: int, games: int, end_share: float) -> RolloutRows:
+    """Rows of made-up games: numbers and ends by lot, all plies the learner's."""
+    random = np.random.default_rng(seed)
+    rows = RolloutRows.allocate(plies, games)
+    shape = rows.action.shape
+    done = random.random(shape) < end_share
+    rows.truncated[:] = done & (random.random(shape) < 0.3)
+    rows.terminated[:] = done & ~rows.truncated
+    rows.reward[:] = rows.terminated * random.integers(-1, 2, shape)
+    rows.value[:] = random.uniform(-1, 1, shape)
+    rows.next_value[:] = random.uniform(-1, 1, shape)
+    rows.action[:] = random.integers(0, 2187, shape)
+    rows.forced[:] = random.random(shape) < 0.1
+    rows.learner[:] = True
+    rows.record[..., :81] = random.integers(0, 29, (*shape, 81))
+    before = np.cumsum(done, axis=0) - done
+    rows.game[:] = np.arange(games) * (plies + 1) + before
+    return rows
+
+
+def expected(rows: RolloutRows, gamma: float, lam: float) -> RowTargets:
+    buffer = ExperienceBuffer(rows.action.size)
+    buffer.add_batch(rows)
+    buffer.compute_targets(gamma=gamma, lam=lam)
+    return buffer.targets
+
+
+def found(rows: RolloutRows, gamma: float, lam: float) -> DeviceTargets:
+    columns = {
+        name: torch.from_numpy(array)
+        for name, array in rows.arrays().items()
+        if name in RolloutOutcome._fields
+    }
+    balance = torch.from_numpy(material_balance(rows.record))
+    return targets_of(RolloutOutcome(**columns, balance=balance), gamma=gamma, lam=lam)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6), ends, st.floats(0, 1), st.floats(0, 1))
+def test_targets_are_those_of_the_buffer(
+    seed: int, plies: int, games: int, end_share: float, gamma: float, lam: float
+) -> None:
+    rows = rollout(seed, plies, games, end_share)
+    wanted = expected(rows, gamma, lam).arrays()
+    for name, column in found(rows, gamma, lam)._asdict().items():
+        assert column.shape == (plies, games)
+        np.testing.assert_allclose(column.flatten().numpy(), wanted[name], rtol=1e-4, atol=1e-4, err_msg=name)
+        assert column.numpy().dtype == wanted[name].dtype, name
