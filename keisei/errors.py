@@ -19,8 +19,16 @@ class CheckpointError(KeiseiError):
     """A checkpoint that cannot be written, read or trusted."""
 
 
+class CompilerError(KeiseiError):
+    """A compiled network that does not compute what the plain one does."""
+
+
 class ConfigError(KeiseiError, ValueError):
     """Settings that are unknown, malformed or contradictory, or a configuration file that cannot be read."""
+
+
+class DeviceMemoryError(KeiseiError):
+    """The device of the network has too little memory for what a run asks of it."""
 
 
 class ExperienceError(KeiseiError, ValueError):
@@ -74,6 +82,10 @@ class PackageMissingError(KeiseiError):
     """A command needs an optional package that is not installed."""
 
 
+class RankLostError(KeiseiError):
+    """Another of the processes that learn together has ended or says nothing."""
+
+
 class RecordError(KeiseiError, ValueError):
     """A game record or packed position that cannot be read."""
 
@@ -96,6 +108,10 @@ class SfenError(KeiseiError, ValueError):
 
 class SweepError(KeiseiError):
     """A sweep over settings that cannot begin or go on."""
+
+
+class UnknownRunError(RunDirectoryError):
+    """A name under which there is no run."""
 
 
 class WebError(KeiseiError):

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from keisei.evaluation.ladder import Ladder
 
 PLAYER_HELP = (
-    "random, mate1, greedy, ab1 to ab6, fairy1 to fairy3, policy:CHECKPOINT, value1:CHECKPOINT, search:CHECKPOINT or "
-    "usi:COMMAND, with options behind a '?', e.g. search:RUN?simulations=64 or usi:engine?nodes=1000."
+    "random, mate1, greedy, ab1 to ab6, fairy1 to fairy3, shipped, policy:CHECKPOINT, value1:CHECKPOINT, "
+    "search:CHECKPOINT or usi:COMMAND, with options behind a '?', e.g. search:RUN?simulations=64 or "
+    "usi:engine?nodes=1000."
 )
 PlayerText = Annotated[str, Parameter(help=PLAYER_HELP)]
 Games = Annotated[

@@ -11,14 +11,18 @@ from rich.console import Console
 
 from keisei.commands.runs import DEFAULT_RUNS, RunsFolder
 from keisei.commands.terminal_game import PROMPT, TerminalGame
+from keisei.networks import SHIPPED
 from keisei.shogi import Color
 
 
 def play(
     checkpoint: Annotated[
         str,
-        Parameter(help="A checkpoint folder, or a run (name or folder); the run trained last if not given."),
-    ] = "",
+        Parameter(
+            help="A checkpoint folder, a run (name or folder) or auto for the run trained last; the network that "
+            "comes with Keisei if not given."
+        ),
+    ] = SHIPPED,
     *,
     color: Annotated[Literal["black", "white"], Parameter(help="Your side; black moves first.")] = "black",
     simulations: Annotated[
@@ -43,6 +47,8 @@ def play(
         network.to(device), device=device, precision="fp32", num_threads=torch.get_num_threads()
     )
     console = Console(highlight=False, markup=False, soft_wrap=True)
+    if checkpoint == SHIPPED:
+        console.print("This network comes with Keisei; `keisei play auto` plays the run trained last.")
     console.print(f"Keisei after {manifest.update:,} updates and {manifest.plies:,} plies of self-play.")
     game = TerminalGame(
         inference,

@@ -71,7 +71,7 @@ class RunRecord:
                 ratings=journal.ratings(),
                 games=journal.games(last=READ_GAMES),
                 events=events[-SHOWN_EVENTS:],
-                machine=_machine(events),
+                machine=machine_of(events),
             )
 
     @property
@@ -117,7 +117,7 @@ def _text_of(path: Path) -> str:
         return ""
 
 
-def _machine(events: Sequence[Entry[Event]]) -> dict[str, str]:
+def machine_of(events: Sequence[Entry[Event]]) -> dict[str, str]:
     """As recorded when the run was started or continued last."""
     starts = [entry.content.details for entry in events if entry.content.kind == "started"]
     return {str(name): str(value) for name, value in starts[-1].items()} if starts else {}

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from keisei.config_schema import RecordConfig
 from keisei.errors import JournalError, KeiseiError
+from keisei.networks import CARD_FILE, shipped_network
 from keisei.record.journal_reader import JournalReader
 from keisei.record.run_directory import RunDirectory, scan_runs
 from keisei.record.strength import rated_updates, strongest
@@ -52,13 +53,13 @@ def list_all(*, runs: RunsFolder = DEFAULT_RUNS) -> None:
 
 
 def inspect(
-    target: Annotated[str, Parameter(help="A run (name or folder) or a checkpoint folder.")],
+    target: Annotated[str, Parameter(help="A run (name or folder), a checkpoint folder, or shipped.")],
     *,
     runs: RunsFolder = DEFAULT_RUNS,
 ) -> None:
     """Show what a run or a checkpoint holds, after verifying every byte."""
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    path = Path(target)
+    path = shipped_network(target) or Path(target)
     if (path / MANIFEST).is_file():
         _show_checkpoint(console, path)
         return
@@ -154,3 +155,5 @@ def _show_checkpoint(console: Console, path: Path) -> None:
     console.print(f"{parameters:,} parameters; architecture {manifest.architecture}")
     for name, digest in sorted(manifest.files.items()):
         console.print(f"  {name:<24} {digest.size:>12,} bytes  sha256 {digest.sha256}")
+    if (path / CARD_FILE).is_file():
+        console.print(f"model card {path / CARD_FILE}")

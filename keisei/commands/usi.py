@@ -10,7 +10,10 @@ from cyclopts import Parameter
 def usi(
     checkpoint: Annotated[
         str,
-        Parameter(help="A checkpoint folder, or a run (name or folder); the run trained last if not given."),
+        Parameter(
+            help="A checkpoint folder, a run (name or folder) or auto for the run trained last; the network that "
+            "comes with Keisei if not given."
+        ),
     ] = "",
 ) -> None:
     """Speak USI on standard input and output, until `quit` or the end of input."""

@@ -18,8 +18,9 @@ from keisei.core.checkpoint import Checkpoint, CheckpointFolder, load_checkpoint
 from keisei.core.checkpoint_format import MANIFEST_FILE, Manifest
 from keisei.core.model_factory import architecture_description, architecture_differences, model_factory
 from keisei.core.networks import ActorCritic
-from keisei.errors import CheckpointError
-from keisei.record.run_directory import FORMAT_FILE, RunDirectory
+from keisei.errors import CheckpointError, UnknownRunError
+from keisei.networks import SHIPPED, shipped_network
+from keisei.record.run_directory import FORMAT_FILE, RunDirectory, list_runs
 from keisei.record.run_names import NEWEST
 
 #: The group of tensors that holds the averaged weights, which play better than the last ones.
@@ -28,20 +29,33 @@ DEFAULT_RUNS = RecordConfig().runs_folder
 #: Between a run and which of its checkpoints is meant; no run has it in its name.
 CHOICE_MARK = "@"
 STRONGEST = "strongest"
+#: The newest runs that an error names.
+LISTED_RUNS = 10
 
 
 def find_checkpoint(target: str, runs: Path = DEFAULT_RUNS) -> Path:
-    """The folder that ``target`` names: a path, a run in ``runs``, or the run trained last when it is empty.
+    """The folder that ``target`` names: a path, a run in ``runs``, or the shipped network, also when it is empty.
 
-    ``RUN@strongest`` is the checkpoint of a run with the highest lower bound of its rating, ``RUN@120`` that of an
-    update.
+    ``auto`` is the run trained last. ``RUN@strongest`` is the checkpoint of a run with the highest lower bound of its
+    rating, ``RUN@120`` that of an update.
     """
-    if target and Path(target).is_dir():
+    shipped = shipped_network(target or SHIPPED)
+    if shipped is not None:
+        return shipped
+    if Path(target).is_dir():
         return Path(target)
     name, mark, choice = target.rpartition(CHOICE_MARK)
     if not mark:
-        return RunDirectory.find(runs, target or NEWEST).path
-    return _chosen(RunDirectory.find(runs, name or NEWEST), choice)
+        return _run_called(target, runs).path
+    return _chosen(_run_called(name or NEWEST, runs), choice)
+
+
+def _run_called(name: str, runs: Path) -> RunDirectory:
+    try:
+        return RunDirectory.find(runs, name)
+    except UnknownRunError as error:
+        newest = [run.name for run in reversed(list_runs(runs))][:LISTED_RUNS]
+        raise UnknownRunError(f"{error} (networks here: {', '.join([SHIPPED, *newest])})") from None
 
 
 def _chosen(run: RunDirectory, choice: str) -> Path:
@@ -67,11 +81,13 @@ def _chosen(run: RunDirectory, choice: str) -> Path:
 
 
 def load_network(path: Path) -> tuple[ActorCritic, Manifest]:
-    """The network of a checkpoint folder, or of the newest good checkpoint of a run: ready to play, on the CPU.
+    """The network of a checkpoint folder, or of the newest good checkpoint of a run, as `network_of` gives it."""
+    checkpoint = good_checkpoint(path)
+    return network_of(checkpoint), checkpoint.manifest
 
-    The averaged weights are taken where there are any.
-    """
-    checkpoint = _find(path)
+
+def network_of(checkpoint: Checkpoint) -> ActorCritic:
+    """The network of a checkpoint, ready to play, on the CPU; with the averaged weights where there are any."""
     network = _rebuilt(checkpoint)
     weights = checkpoint.tensors.get(AVERAGED_GROUP, checkpoint.model)
     try:
@@ -81,10 +97,11 @@ def load_network(path: Path) -> tuple[ActorCritic, Manifest]:
             f"the weights in {checkpoint.path!s} do not fit the architecture its manifest describes, "
             f"{dict(checkpoint.manifest.architecture)!r}: {error}; use another checkpoint"
         ) from error
-    return network.eval().requires_grad_(False), checkpoint.manifest
+    return network.eval().requires_grad_(False)
 
 
-def _find(path: Path) -> Checkpoint:
+def good_checkpoint(path: Path) -> Checkpoint:
+    """The checkpoint in a folder, or the newest good one of a run."""
     if (path / MANIFEST_FILE).is_file():
         return load_checkpoint(path)
     if (path / FORMAT_FILE).is_file():

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from keisei.core.checkpoint import NAME
 from keisei.core.checkpoint_format import MODEL_GROUP, TENSOR_SUFFIX, Manifest
 from keisei.core.devices import choose_device
 from keisei.core.inference import Inference
@@ -36,8 +37,11 @@ class LoadedNetwork:
 
     @property
     def name(self) -> str:
-        home = self.path.resolve().parent.name if self.run is None else self.run.name
-        return network_name(home, self.manifest)
+        if self.run is not None:
+            return network_name(self.run.name, self.manifest)
+        folder = self.path.resolve()
+        is_checkpoint = NAME.fullmatch(folder.name) is not None  # named after its update, which says little
+        return network_name((folder.parent if is_checkpoint else folder).name, self.manifest)
 
 
 def network_name(home: str, manifest: Manifest) -> str:
@@ -59,10 +63,10 @@ def load_player_network(target: str, runs: Path, device: str) -> LoadedNetwork:
     inference = Inference(
         network.to(where), device=where, precision="fp32", num_threads=torch.get_num_threads()
     )
-    return LoadedNetwork(inference, manifest, _run_of(path), path)
+    return LoadedNetwork(inference, manifest, run_of(path), path)
 
 
-def _run_of(path: Path) -> RunDirectory | None:
+def run_of(path: Path) -> RunDirectory | None:
     """The run that a folder is, or whose checkpoint it is (RUN/checkpoints/update-…)."""
     for folder in (path, path.resolve().parent.parent):
         if (folder / FORMAT_FILE).is_file():

@@ -6,9 +6,11 @@
     search:CHECKPOINT[?simulations=N]            Gumbel search with the network
     usi:COMMAND[?nodes=N&option.Name=value]      any USI engine; also depth=N or byoyomi=MILLISECONDS
     fairy1 … fairy3                              rungs of Fairy-Stockfish, where it is installed
+    shipped                                      the policy of the network that comes with Keisei
 
-CHECKPOINT is a checkpoint folder, a run folder or the name of a run (its newest good checkpoint); RUN@strongest is the
-one with the highest lower bound of its rating, RUN@120 that of update 120. `%26` writes an `&` inside a value.
+CHECKPOINT is `shipped`, a checkpoint folder, a run folder or the name of a run (its newest good checkpoint);
+RUN@strongest is the one with the highest lower bound of its rating, RUN@120 that of update 120. `%26` writes an `&`
+inside a value.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from keisei.evaluation.checkpoint_network import DEFAULT_RUNS
 from keisei.evaluation.checkpoint_player import LoadedNetwork, ValuePlayer, load_player_network
 from keisei.evaluation.players import FIXED_PLAYERS, Player, PolicyPlayer
 from keisei.evaluation.usi_player import UsiLimit, UsiPlayer
+from keisei.networks import SHIPPED
 
 DEFAULT_USI_NODES = 1000
 OPTION_PREFIX = "option."
@@ -36,6 +39,9 @@ FAIRY_RUNGS: Mapping[str, str] = {
     "fairy2": "usi:fairy-stockfish?nodes=1000",
     "fairy3": "usi:fairy-stockfish?nodes=10000",
 }
+
+#: What may be written for short.
+SHORT_NAMES: Mapping[str, str] = {**FAIRY_RUNGS, SHIPPED: f"policy:{SHIPPED}"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class PlayerSpec:
     @classmethod
     def parse(cls, text: str) -> PlayerSpec:
         """Takes a description apart; ConfigError for what is none."""
-        written = FAIRY_RUNGS.get(text, text)
+        written = SHORT_NAMES.get(text, text)
         kind, _, rest = written.partition(":")
         target, _, query = rest.rpartition("?") if "?" in rest else (rest, "", "")
         options = dict(_option(part, text) for part in query.split("&") if part)
@@ -106,7 +112,7 @@ class PlayerSpec:
 
 def spec_of_contender(text: str) -> PlayerSpec:
     """A player as described, or the policy of the checkpoint or run that the text names."""
-    is_player = ":" in text or text in FIXED_PLAYERS or text in FAIRY_RUNGS
+    is_player = ":" in text or text in FIXED_PLAYERS or text in SHORT_NAMES
     return PlayerSpec.parse(text if is_player else f"policy:{text}")
 
 
@@ -200,7 +206,7 @@ def _option(part: str, text: str) -> tuple[str, str]:
 
 
 def _unknown_player(text: str) -> ConfigError:
-    known = [*FIXED_PLAYERS, *FAIRY_RUNGS, *(f"{kind}:…" for kind in _ALLOWED_OPTIONS)]
+    known = [*FIXED_PLAYERS, *SHORT_NAMES, *(f"{kind}:…" for kind in _ALLOWED_OPTIONS)]
     if Path(text).exists():
         return ConfigError(f"unknown player {text!r}; a network plays as policy:{text}, value1:… or search:…")
     close = difflib.get_close_matches(text, known, n=1)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Self
 
 from keisei.durable_files import next_step_after, replace_file, sync_folder
-from keisei.errors import RunDirectoryError
+from keisei.errors import RunDirectoryError, UnknownRunError
 from keisei.record.run_lock import RunLock, holder_pid
 from keisei.record.run_names import NEWEST, check_name, invent_name
 
@@ -69,7 +69,7 @@ class RunDirectory:
                 return cls.open(path)
         close = difflib.get_close_matches(name, [run.name for run in list_runs(runs)], n=1)
         advice = f"did you mean {close[0]!r}?" if close else "`keisei runs` lists what is there"
-        raise RunDirectoryError(f"no run called {name!r} in {runs!s}; {advice}")
+        raise UnknownRunError(f"no run called {name!r} in {runs!s}; {advice}")
 
     @classmethod
     def _trained_last(cls, runs: Path) -> Self:

@@ -5,6 +5,7 @@ import secrets
 from datetime import date
 
 from keisei.errors import RunDirectoryError
+from keisei.networks import SHIPPED
 
 NEWEST = "auto"  # what --resume takes for "the run trained last", hence no name
 
@@ -38,9 +39,9 @@ def invent_name(today: date) -> str:
 def check_name(name: str) -> None:
     """Refuse a name that would leave the runs folder or that some file system cannot hold."""
     device = name.partition(".")[0].lower()
-    if not NAME_PATTERN.fullmatch(name) or device in RESERVED_NAMES or name == NEWEST:
+    if not NAME_PATTERN.fullmatch(name) or device in RESERVED_NAMES or name in (NEWEST, SHIPPED):
         raise RunDirectoryError(
             f"a run name has up to 100 letters, digits, '-', '_' and '.', begins with a letter or digit, "
-            f"does not end with '.' and is neither {NEWEST!r} nor a device name; got {name!r}: "
+            f"does not end with '.' and is neither {NEWEST!r} nor {SHIPPED!r} nor a device name; got {name!r}: "
             "choose another --name"
         )

@@ -117,6 +117,14 @@ def test_inspect_shows_a_checkpoint(capsys: Capture, measured_run: RunDirectory)
         assert name in called.out
 
 
+def test_inspect_shows_the_shipped_network_and_where_its_card_is(capsys: Capture) -> None:
+    called = call_keisei(capsys, "inspect", "shipped")
+    assert called.code == 0
+    assert "verified" in called.out
+    card = Path(called.out.splitlines()[-1].removeprefix("model card "))
+    assert card.read_text(encoding="utf-8").startswith("# The network `shipped`")
+
+
 def test_inspect_refuses_a_damaged_checkpoint(capsys: Capture, measured_run: RunDirectory) -> None:
     path = latest(measured_run).path
     damage(path / "state.json")

@@ -13,6 +13,7 @@ from keisei.core.networks import ActorCritic
 from keisei.errors import CheckpointError, NoGoodCheckpointError, RunDirectoryError
 from keisei.evaluation.checkpoint_network import find_checkpoint, load_network
 from keisei.evaluation.checkpoint_player import load_player_network
+from keisei.networks import shipped_network
 
 
 def same_answers(first: ActorCritic, second: ActorCritic) -> bool:
@@ -110,9 +111,29 @@ def test_a_checkpoint_is_found_by_path_by_name_or_as_the_newest(tmp_path: Path) 
     checkpoint = run.checkpoints_path / "update-00000001"
     assert find_checkpoint(str(checkpoint), tmp_path) == checkpoint
     assert find_checkpoint("first", tmp_path) == run.path
-    assert find_checkpoint("", tmp_path) == run.path
-    with pytest.raises(RunDirectoryError, match="did you mean 'first'"):
-        find_checkpoint("frist", tmp_path)
+    assert find_checkpoint("auto", tmp_path) == run.path
+
+
+@pytest.mark.parametrize("target", ["", "shipped"])
+def test_the_shipped_network_is_found_by_its_name_or_by_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shipped").mkdir()  # a folder of the same name is meant by ./shipped only
+    assert find_checkpoint(target, tmp_path) == shipped_network()
+    assert find_checkpoint("./shipped", tmp_path) == Path("shipped")
+
+
+@pytest.mark.parametrize("target", ["frist", "frist@strongest"])
+def test_a_name_that_nobody_has_is_answered_with_those_that_there_are(tmp_path: Path, target: str) -> None:
+    make_run(tmp_path, "first")
+    make_run(tmp_path, "second")
+    with pytest.raises(RunDirectoryError) as error:
+        find_checkpoint(target, tmp_path)
+    told = str(error.value)
+    assert "no run called 'frist'" in told
+    assert "did you mean 'first'?" in told
+    assert set(told.partition("networks here: ")[2].rstrip(")").split(", ")) == {"shipped", "first", "second"}
 
 
 def test_one_checkpoint_of_a_run_is_found_by_its_update_or_as_the_strongest(tmp_path: Path) -> None:

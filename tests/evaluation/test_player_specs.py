@@ -31,6 +31,8 @@ def test_fixed_players_have_their_names(name: str) -> None:
         ("value1:climber", "value1:climber@1#"),
         ("search:climber?simulations=4", "search:climber@1#"),
         ("search:climber", "search:climber@1#"),
+        ("shipped", "policy:shipped@"),
+        ("value1:shipped", "value1:shipped@"),
     ],
 )
 def test_networks_play_as_described(tmp_path: Path, text: str, name: str) -> None:
@@ -162,5 +164,6 @@ def test_contenders_may_leave_out_how_they_play(tmp_path: Path) -> None:
     assert spec_of_contender("search:climber").kind == "search"
     assert spec_of_contender("ab1").kind == "ab1"
     assert spec_of_contender("fairy1").kind == "usi"
+    assert spec_of_contender("shipped").kind == "policy"
     with opened_players(spec_of_contender("climber"), runs=tmp_path, device="cpu") as (opened,):
         assert isinstance(opened.player, PolicyPlayer)

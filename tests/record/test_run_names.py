@@ -46,6 +46,7 @@ def test_inventing_a_name_leaves_the_seeded_generator_alone() -> None:
         "dot.",
         "x" * 101,
         "auto",
+        "shipped",
         "NUL",
         "com1.txt",
         "a\n",

@@ -153,17 +153,18 @@ def test_a_gui_that_goes_away_is_no_error(model: Path) -> None:
         assert process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_without_an_argument_the_run_trained_last_plays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [(), ("auto",)])
+def test_the_shipped_network_plays_unless_another_is_named(tmp_path: Path, arguments: tuple[str]) -> None:
     make_run(tmp_path / "runs", "only")
-    with start(cwd=tmp_path) as client:
+    with start(*arguments, cwd=tmp_path) as client:
         client.ask("isready", answer="readyok")
         assert_legal(client.ask("position startpos", "go nodes 5", answer="bestmove"), ShogiGame())
         client.send("quit")
         assert client.wait() == 0
 
 
-def test_without_any_network_the_engine_says_so_and_fails(tmp_path: Path) -> None:
-    with start(cwd=tmp_path) as client:
+def test_a_network_that_is_not_there_is_an_error_that_names_those_that_are(tmp_path: Path) -> None:
+    with start("nobody", cwd=tmp_path) as client:
         told = client.ask("usi", "isready", answer="info string error")
-        assert "keisei train" in told
+        assert "networks here: shipped" in told
         assert client.wait() == 1
