@@ -49,7 +49,11 @@ app.command(f"{_MATCHES}:ladder", name="ladder", help="Rate players by games aga
 app.command(f"{_MATCHES}:tsume", name="tsume", help="Let a player solve mates in 1, 3 and 5.")
 app.command("keisei.commands.play:play", name="play", help="Play against a network in the terminal.")
 app.command("keisei.commands.usi:usi", name="usi", help="Be an engine for shogi programs (USI).")
-app.command("keisei.commands.export:export", name="export", help="Write a network as ONNX.")
+app.command(
+    "keisei.commands.export:export",
+    name="export",
+    help="Write a network as ONNX, or small and with its card.",
+)
 app.command(f"{_ENGINE}:perft", name="perft", help="Count legal move sequences.")
 app.command(f"{_ENGINE}:show", name="show", help="Draw a position.")
 app.command(
@@ -66,6 +70,7 @@ app.command("keisei.commands.report:report", name="report", help="Write a run in
 bench.command(
     "keisei.commands.bench:engine", name="engine", help="The rules engine beside every installed rival."
 )
+bench.command("keisei.commands.bench:gpu", name="gpu", help="Training on a GPU beside its network alone.")
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ passes the end of a game, and columns never touch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.floating[Any]]
 BoolArray = NDArray[np.bool_]
+#: Numbers, added up over all processes that learn together.
+Total = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 # Values lie in -1..1; a spread below this is noise, and dividing by it would turn noise into policy.
 ADVANTAGE_STD_FLOOR = 0.05
@@ -79,10 +82,27 @@ def draw_mass(rewards: FloatArray, terminated: BoolArray, truncated: BoolArray, 
     return mass
 
 
-def normalise_advantages(advantages: FloatArray, used: BoolArray) -> FloatArray:
-    """Advantages with mean 0 and standard deviation 1 (or less) over the ``used`` rows, 0 elsewhere."""
+def normalise_advantages(advantages: FloatArray, used: BoolArray, total: Total | None = None) -> FloatArray:
+    """Advantages with mean 0 and standard deviation 1 (or less) over the ``used`` rows, 0 elsewhere.
+
+    With ``total`` the rows are those of all processes that learn together; each gets its own back.
+    """
     chosen = advantages[used]
     normalised = np.zeros_like(advantages)
+    # Asked even where this process has no such rows: the others wait for its share.
+    mean, deviation = _moments(chosen) if total is None else _joint_moments(chosen, total)
     if chosen.size:
-        normalised[used] = (chosen - chosen.mean()) / max(float(chosen.std()), ADVANTAGE_STD_FLOOR)
+        normalised[used] = (chosen - mean) / max(deviation, ADVANTAGE_STD_FLOOR)
     return normalised
+
+
+def _moments(values: FloatArray) -> tuple[Any, float]:
+    """Mean, in the dtype of the values, and standard deviation."""
+    return (values.mean(), float(values.std())) if values.size else (0.0, 0.0)
+
+
+def _joint_moments(values: FloatArray, total: Total) -> tuple[float, float]:
+    count, added = total(np.array([values.size, values.sum(dtype=np.float64)]))
+    mean = float(added) / max(count, 1)
+    (squares,) = total(np.array([np.square(values - mean, dtype=np.float64).sum()]))
+    return mean, float(np.sqrt(squares / max(count, 1)))

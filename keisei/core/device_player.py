@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,11 +19,16 @@ from keisei.core.compiling import fused_on_gpu
 from keisei.core.device_positions import BITS, mask_of_lists, packed_mask, planes_of
 from keisei.core.inference import Inference
 from keisei.core.ppo_loss import masked_log_probs
+from keisei.errors import CompilerError
 from keisei.shogi import MAX_LEGAL_MOVES, RECORD_BYTES, ShogiVectorEnv
 from keisei.shogi.positions import join_lists
 
 #: Runs before a capture: compilers and libraries allocate what they need.
 WARM_UP_RUNS = 3
+
+
+#: Half precision rounds in another order when operations are fused; another function differs by its whole opinion.
+TOLERATED_NOISE, TOLERATED_SHARE = 0.005, 0.2
 
 
 class PlayedPositions(NamedTuple):
@@ -108,6 +113,25 @@ class DevicePlayer:
         answer = self._answer_host.numpy()
         return Moves(answer[0], answer[1].view(np.float32), answer[2].view(np.float32))
 
+    def check(self) -> None:
+        """Compare one answer with the plain network, whose planes the engine draws; CompilerError where they differ."""
+        env = self._env
+        expected = self._inference.evaluate(env.records, env.legal)
+        log_probs = (expected.log_probs / self._temperature).log_softmax(dim=1).cpu()
+        self.ask()
+        moves = self.answer()
+        chosen = (
+            log_probs.gather(1, torch.from_numpy(moves.action.astype(np.int64))[:, None]).squeeze(1).numpy()
+        )
+        # Measured against what the network has to say: how far its policy is from choosing blindly.
+        opinion = _root_mean_square(chosen + np.log(env.legal_counts))
+        difference = _root_mean_square(moves.log_prob - chosen)
+        if not difference <= TOLERATED_NOISE + TOLERATED_SHARE * opinion:
+            raise CompilerError(
+                f"on {self._device} the fused network's log-probabilities differ from the plain network's by "
+                f"{difference:.3g}, where {opinion:.3g} is what it has to say; set training.compile to false"
+            )
+
     def _upload(self) -> None:
         env = self._env
         joined = join_lists(env.legal, self._joined_host.numpy().view(np.uint16), self._ends_host.numpy())
@@ -153,7 +177,7 @@ def _chosen(
     noise: Tensor,
     temperature: float,
 ) -> tuple[Tensor, Tensor]:
-    output = inference.forward(planes_of(record, inference.dtype), with_auxiliary=False)
+    output = inference.forward(planes_of(record, inference.piece_table), with_auxiliary=False)
     legal = mask_of_lists(joined, ends, noise.shape[1])
     log_probs = masked_log_probs(output.policy_logits, legal)
     if temperature != 1:
@@ -166,13 +190,17 @@ def _chosen(
     return answer, packed_mask(legal)
 
 
+def _root_mean_square(numbers: NDArray[np.floating[Any]]) -> float:
+    return float(np.sqrt(np.mean(np.square(numbers))))
+
+
 class _Card:
     """The CUDA side of a player: a captured graph, a stream for copies, and the moment of the answer."""
 
     def __init__(self, think: Callable[[], tuple[Tensor, Tensor]], generator: torch.Generator) -> None:
         self.answered = torch.cuda.Event()  # type: ignore[no-untyped-call]  # torch leaves these untyped
-        self._copies = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        self._copies = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # likewise
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # likewise
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
             for _ in range(WARM_UP_RUNS):

@@ -23,14 +23,25 @@ FLAGS, PLY, CAP = 89, 90, 92
 HAND_LIMITS = (18.0, 4.0, 4.0, 4.0, 4.0, 2.0, 2.0)
 MAX_OCCURRENCES = 3
 BITS = 8
+BYTE = 1 << BITS
+#: Two kinds of piece in hand share a byte.
+HALF_BITS = 4
+HALF_BYTE = (1 << HALF_BITS) - 1
 
 
-def planes_of(records: Tensor, dtype: torch.dtype) -> Tensor:
-    """uint8 [B, 96] -> [B, 46, 9, 9] in ``dtype``, channels last, in the mover's view."""
-    board = records[:, :SQUARES, None]
-    codes = torch.arange(1, PIECE_CODES + 1, dtype=torch.uint8, device=records.device)
-    pieces = (board == codes).to(dtype)
-    scalars = _scalars(records).to(dtype)[:, None, :].expand(-1, SQUARES, -1)
+def piece_table(dtype: torch.dtype, device: torch.device) -> Tensor:
+    """[29, 28]: for each code of a square, 0 being empty, the values of the piece planes."""
+    return torch.eye(PIECE_CODES + 1, dtype=dtype, device=device)[:, 1:].contiguous()
+
+
+def planes_of(records: Tensor, pieces_by_code: Tensor) -> Tensor:
+    """uint8 [B, 96] -> [B, 46, 9, 9] in the dtype of the `piece_table`, channels last, in the mover's view.
+
+    The table comes from outside: written as a comparison of the board with 1..28, the same planes were computed wrongly
+    by a fused kernel, which took 1 ^ i for 1 + i (PyTorch 2.11 on an H200).
+    """
+    pieces = pieces_by_code[records[:, :SQUARES].int()]
+    scalars = _scalars(records).to(pieces.dtype)[:, None, :].expand(-1, SQUARES, -1)
     squares = torch.cat((pieces, scalars), dim=2)
     return squares.view(-1, BOARD_SIZE, BOARD_SIZE, squares.shape[2]).permute(0, 3, 1, 2)
 
@@ -40,7 +51,7 @@ def _scalars(records: Tensor) -> Tensor:
     limits = torch.tensor(HAND_LIMITS, device=records.device)
     hands = [_hand(records[:, start : start + HAND_BYTES]) / limits for start in HAND_STARTS]
     flags = records[:, FLAGS].int()
-    ply, cap = (records[:, at].float() + 256 * records[:, at + 1].float() for at in (PLY, CAP))
+    ply, cap = (records[:, at].float() + BYTE * records[:, at + 1].float() for at in (PLY, CAP))
     share = torch.where(cap > 0, (ply / cap.clamp(min=1)).clamp(max=1), 0.0)
     black_moves = 1.0 - (flags & 1).float()
     occurrences = (flags >> 2 & MAX_OCCURRENCES).float() / MAX_OCCURRENCES
@@ -51,7 +62,7 @@ def _scalars(records: Tensor) -> Tensor:
 def _hand(packed: Tensor) -> Tensor:
     """uint8 [..., 4] -> float32 [..., 7]: pawns, then two kinds a byte."""
     kinds = packed[..., 1:].int()
-    pairs = torch.stack((kinds & 15, kinds >> 4), dim=-1).flatten(-2)
+    pairs = torch.stack((kinds & HALF_BYTE, kinds >> HALF_BITS), dim=-1).flatten(-2)
     return torch.cat((packed[..., :1].int(), pairs), dim=-1).float()
 
 

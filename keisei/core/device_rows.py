@@ -16,6 +16,7 @@ from keisei.core.device_targets import DeviceTargets, RolloutOutcome, targets_of
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.inference import Inference
 from keisei.core.ppo_loss import LossWeights, PpoBatch, ppo_loss
+from keisei.core.row_shares import WHOLE, AddUp, RowShares
 from keisei.errors import ExperienceError
 from keisei.shogi.positions import legal_mask_bits
 
@@ -37,9 +38,17 @@ class DeviceRows(NamedTuple):
 
     @classmethod
     def upload(
-        cls, buffer: ExperienceBuffer, device: torch.device, num_actions: int, num_threads: int
+        cls,
+        buffer: ExperienceBuffer,
+        device: torch.device,
+        num_actions: int,
+        num_threads: int,
+        add_up: AddUp,
     ) -> DeviceRows:
-        """All rows of a buffer. Positions that were played on the device are there already; targets come of them."""
+        """All rows of a buffer. Positions that were played on the device are there already; targets come of them.
+
+        Advantages are normalised over all processes that ``add_up`` adds up over.
+        """
         rows = buffer.rows
 
         def tensor(array: NDArray[np.generic]) -> Tensor:
@@ -53,7 +62,7 @@ class DeviceRows(NamedTuple):
             )
         else:
             positions = buffer.played
-            targets = _targets_there(buffer, positions, tensor)
+            targets = _targets_there(buffer, positions, tensor, add_up)
         return cls(
             record=positions.record.flatten(0, -2),
             legal=positions.legal.flatten(0, -2),
@@ -84,7 +93,10 @@ class DeviceRows(NamedTuple):
 
 
 def _targets_there(
-    buffer: ExperienceBuffer, positions: PlayedPositions, tensor: Callable[[NDArray[np.generic]], Tensor]
+    buffer: ExperienceBuffer,
+    positions: PlayedPositions,
+    tensor: Callable[[NDArray[np.generic]], Tensor],
+    add_up: AddUp,
 ) -> DeviceTargets:
     if buffer.horizon is None:
         raise ExperienceError("the rows have no targets; call compute_targets before learning from them")
@@ -94,12 +106,12 @@ def _targets_there(
     outcome = RolloutOutcome(
         **{name: tensor(columns[name]).view(shape) for name in names}, balance=material_of(positions.record)
     )
-    return targets_of(outcome, gamma=buffer.horizon.gamma, lam=buffer.horizon.lam)
+    return targets_of(outcome, gamma=buffer.horizon.gamma, lam=buffer.horizon.lam, add_up=add_up)
 
 
 def device_loss(
-    inference: Inference, rows: DeviceRows, weights: LossWeights
+    inference: Inference, rows: DeviceRows, weights: LossWeights, shares: RowShares = WHOLE
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """`ppo_loss` from packed rows: planes and masks exist only inside, where a compiler can fuse them away."""
-    output = inference.forward(planes_of(rows.record, inference.dtype), with_auxiliary=True)
-    return ppo_loss(output, rows.batch(inference.num_actions), weights)
+    output = inference.forward(planes_of(rows.record, inference.piece_table), with_auxiliary=True)
+    return ppo_loss(output, rows.batch(inference.num_actions), weights, shares)

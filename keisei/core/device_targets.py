@@ -18,6 +18,7 @@ from keisei.core.auxiliary_targets import (
     MOVES_LEFT_SCALE_PLIES,
 )
 from keisei.core.rollout_rows import UNKNOWN
+from keisei.core.row_shares import AddUp
 
 
 class RolloutOutcome(NamedTuple):
@@ -44,13 +45,16 @@ class DeviceTargets(NamedTuple):
     reply: Tensor
 
 
-def targets_of(rows: RolloutOutcome, *, gamma: float, lam: float) -> DeviceTargets:
-    """The targets of a whole rollout; advantages are normalised over the rows that are not forced."""
+def targets_of(rows: RolloutOutcome, *, gamma: float, lam: float, add_up: AddUp) -> DeviceTargets:
+    """The targets of a whole rollout; advantages are normalised over the rows that are not forced.
+
+    That is over those of all processes that ``add_up`` adds up over.
+    """
     done = rows.terminated | rows.truncated
     advantages = _advantages(rows, done, gamma, lam)
     last = _last_rows(done)
     return DeviceTargets(
-        advantage=_normalised(advantages, ~rows.forced),
+        advantage=_normalised(advantages, ~rows.forced, add_up),
         value=advantages + rows.value,
         draw=_carried_back((rows.terminated & (rows.reward == 0)).float(), lam * (~done).float()),
         material=_material(rows.balance, last),
@@ -76,11 +80,12 @@ def _advantages(rows: RolloutOutcome, done: Tensor, gamma: float, lam: float) ->
     return _carried_back(delta, -gamma * lam * (~done).float())
 
 
-def _normalised(advantages: Tensor, used: Tensor) -> Tensor:
+def _normalised(advantages: Tensor, used: Tensor, add_up: AddUp) -> Tensor:
     weight = used.float()
-    count = weight.sum().clamp(min=1)
-    mean = (advantages * weight).sum() / count
-    spread = (((advantages - mean) * weight).square().sum() / count).sqrt()
+    count, total = add_up(torch.stack((weight.sum(), (advantages * weight).sum()))).unbind()
+    count = count.clamp(min=1)
+    mean = total / count
+    spread = (add_up(((advantages - mean) * weight).square().sum()) / count).sqrt()
     return (advantages - mean) * weight / spread.clamp(min=ADVANTAGE_STD_FLOOR)
 
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 import torch
 
-from keisei.errors import ConfigError
+from keisei.errors import ConfigError, DeviceMemoryError
+
+if TYPE_CHECKING:
+    from keisei.config_schema import AppConfig
+
+#: What PyTorch raises when a device has no room; a name here for rooms that do not import torch.
+OutOfMemory = torch.OutOfMemoryError
 
 
 def choose_device(name: str, precision: str = "fp32") -> torch.device:
@@ -30,3 +40,18 @@ def _require_gpu(name: str, index: int) -> None:
             f"training.device is {name!r}, but PyTorch {torch.__version__} sees {found} GPUs; set training.device to "
             "auto or cpu, or install a PyTorch with CUDA and its driver (`keisei doctor` tells more)"
         )
+
+
+@contextmanager
+def memory_explained(config: AppConfig) -> Iterator[None]:
+    """Turns a full device into an error that names the settings to lower."""
+    try:
+        yield
+    except OutOfMemory as error:
+        games, rows = config.env.num_games, config.training.minibatch_size
+        reason = str(error).partition("\n")[0].partition(". ")[0]
+        raise DeviceMemoryError(
+            f"the network's device has no room for env.num_games {games} and training.minibatch_size {rows} "
+            f"({reason}); lower one of them, to {max(1, games // 2)} or {max(1, rows // 2)} say, and go on with "
+            "`keisei train --resume`"
+        ) from error

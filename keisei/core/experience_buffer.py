@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keisei.core.advantages import draw_mass, normalise_advantages, two_player_gae
+from keisei.core.advantages import Total, draw_mass, normalise_advantages, two_player_gae
 from keisei.core.auxiliary_targets import material_targets, moves_left_targets, reply_targets
 from keisei.core.rollout_rows import RolloutRows, RowTargets
 from keisei.errors import ExperienceError
@@ -58,6 +58,7 @@ class ExperienceBuffer:
         self.played: PlayedPositions | None = None
         self.horizon: Horizon | None = None
         self._threads = 1
+        self._total: Total | None = None
         self._has_targets = False
 
     def __len__(self) -> int:
@@ -71,8 +72,7 @@ class ExperienceBuffer:
     @property
     def targets(self) -> RowTargets:
         """Their targets, a view ``[size]``; valid after ``compute_targets``."""
-        if self.horizon is not None and not self._has_targets:
-            self._fill_targets(self.horizon)
+        self.fill_targets()
         return self._targets[: len(self)]
 
     @property
@@ -104,14 +104,23 @@ class ExperienceBuffer:
         self.played = None
         self.horizon = None
 
-    def compute_targets(self, *, gamma: float, lam: float, num_threads: int = 1) -> None:
+    def compute_targets(
+        self, *, gamma: float, lam: float, num_threads: int = 1, total: Total | None = None
+    ) -> None:
         """Say how the targets of all rows are computed; they are when somebody looks.
 
-        Advantages are normalised over the rows of the policy gradient. A GPU that has the positions computes its own.
+        Advantages are normalised over the rows of the policy gradient, those of other processes too where ``total``
+        adds up over them. A GPU that has the positions computes its own.
         """
         self.horizon = Horizon(gamma, lam)
         self._threads = num_threads
+        self._total = total
         self._has_targets = False
+
+    def fill_targets(self) -> None:
+        """Compute the targets now, unless they are there."""
+        if self.horizon is not None and not self._has_targets:
+            self._fill_targets(self.horizon)
 
     def _fill_targets(self, horizon: Horizon) -> None:
         for block in self._blocks:
@@ -119,8 +128,13 @@ class ExperienceBuffer:
             targets = _targets_of(rows, horizon, self._threads)
             self._targets[block.rows] = targets.reshape(block.plies * block.games)
         rows, advantage = self.rows, self._targets[: len(self)].advantage
-        advantage[:] = normalise_advantages(advantage, rows.learner & ~rows.forced)
+        advantage[:] = normalise_advantages(advantage, rows.learner & ~rows.forced, self._total)
         self._has_targets = True
+
+    def minibatch_count(self, size: int) -> int:
+        """How many `minibatches` one epoch has."""
+        rows = int(np.count_nonzero(self.rows.learner))
+        return rows // size or min(rows, 1)
 
     def minibatches(self, size: int, generator: np.random.Generator) -> Iterator[NDArray[np.intp]]:
         """Indices of the learner's rows in random order, ``size`` at a time: one epoch.

@@ -13,6 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from keisei.core.device_positions import piece_table
+from keisei.core.freed_memory import keep_freed_memory
 from keisei.core.networks import ActorCritic, NetworkOutput
 from keisei.core.ppo_loss import masked_log_probs
 from keisei.shogi.positions import LegalActions, legal_masks, masks_from_lists, unpack_planes
@@ -36,7 +38,10 @@ class Inference:
         self.network = network
         self.device = device
         self.dtype = PRECISIONS[precision]
+        self.piece_table = piece_table(self.dtype, device)
         self._num_threads = num_threads
+        if device.type == "cpu":
+            keep_freed_memory()
 
     @property
     def num_actions(self) -> int:
@@ -76,5 +81,15 @@ class Inference:
     @torch.no_grad()
     def values(self, records: NDArray[np.uint8]) -> NDArray[np.float32]:
         """float32 [B]: P(win) - P(loss) of each mover."""
-        output = self.forward(self.planes(records), with_auxiliary=False)
-        return output.value.cpu().numpy()
+        if self.device.type == "cuda":
+            padded = np.zeros((_next_power_of_two(len(records)), *records.shape[1:]), records.dtype)
+            padded[: len(records)] = records
+        else:
+            padded = records
+        output = self.forward(self.planes(padded), with_auxiliary=False)
+        return output.value[: len(records)].cpu().numpy()
+
+
+def _next_power_of_two(count: int) -> int:
+    """For each size of batch that it meets, a GPU's library looks for the fastest kernels: let there be few of them."""
+    return 1 << max(0, count - 1).bit_length()

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,15 @@ from keisei.core.device_rows import DeviceRows, device_loss
 from keisei.core.inference import Inference
 from keisei.core.late_numbers import LateNumbers
 from keisei.core.model_factory import architecture_description, model_factory
-from keisei.core.ppo_loss import LossWeights, PpoBatch, explained_variance, ppo_loss
+from keisei.core.ppo_loss import (
+    LossWeights,
+    PpoBatch,
+    explained_variance,
+    joint_explained_variance,
+    ppo_loss,
+)
+from keisei.core.ranks import ALONE, Ranks
+from keisei.core.row_shares import WHOLE, RowKinds, RowShares, row_shares
 from keisei.core.sampling import draw_actions
 from keisei.core.schedules import scheduled
 from keisei.errors import NonFiniteUpdateError
@@ -75,12 +84,14 @@ class PPOAgent:
     """Network, optimiser, gradient scaler and averaged weights of one run.
 
     ``learn`` takes one update; ``inference`` is the network as it plays. All numbers of an update come back in a
-    dict of floats.
+    dict of floats. Several ranks learn as one process would that has the rows of all; each passes its own rows and the
+    settings of its share.
     """
 
-    def __init__(self, config: AppConfig, device: torch.device) -> None:
+    def __init__(self, config: AppConfig, device: torch.device, ranks: Ranks = ALONE) -> None:
         training = config.training
         self._training = training
+        self._ranks = ranks
         self.device = device
         self.num_actions = action_count(config.env.actions)
         self.architecture = architecture_description(config.model, self.num_actions)
@@ -167,7 +178,8 @@ class PPOAgent:
     ) -> dict[str, float]:
         """One update from all rows of the buffer, whose targets must be computed.
 
-        Ends early when the policy has moved ``target_kl`` away from the one that played, or on ``should_stop``.
+        Ends early when the policy has moved ``target_kl`` away from the one that played, or on ``should_stop`` of any
+        rank.
         Raises NonFiniteUpdateError after three gradient steps in a row that were not finite.
         """
         training = self._training
@@ -183,11 +195,11 @@ class PPOAgent:
             late.add(self._step(*loss_of(indices)), indices)
             for numbers, learned in late.due():
                 self._note(figures, numbers, buffer, learned)
-            if should_stop() or 0 < training.target_kl < figures.newest_kl:
+            if self._ranks.any(should_stop() or 0 < training.target_kl < figures.newest_kl):
                 figures.stopped_early = True
                 break
         # While a GPU is still at its last step.
-        explained = _explained_variance(buffer, uploaded)
+        explained = self._explained_variance(buffer, uploaded)
         for numbers, learned in late.rest():
             self._note(figures, numbers, buffer, learned)
         return {
@@ -201,14 +213,20 @@ class PPOAgent:
         }
 
     def _minibatches(self, buffer: ExperienceBuffer) -> Iterator[NDArray[np.intp]]:
+        size = self._training.minibatch_size
+        # As many steps as every rank has rows for: a step is taken by all or by none.
+        steps = self._ranks.least(buffer.minibatch_count(size))
         for _ in range(self._training.epochs):
-            yield from buffer.minibatches(self._training.minibatch_size, self._shuffler)
+            yield from islice(buffer.minibatches(size, self._shuffler), steps)
 
     def _upload(self, buffer: ExperienceBuffer) -> DeviceRows | None:
         """All rows, where a GPU learns from them."""
         if self.device.type == "cpu":
+            # Not when the first minibatch looks: all ranks must come here together.
+            buffer.fill_targets()
             return None
-        return DeviceRows.upload(buffer, self.device, self.num_actions, torch.get_num_threads())
+        threads = torch.get_num_threads()
+        return DeviceRows.upload(buffer, self.device, self.num_actions, threads, self._ranks.add_up)
 
     def _loss_on(
         self, buffer: ExperienceBuffer, uploaded: DeviceRows | None, weights: LossWeights
@@ -222,7 +240,7 @@ class PPOAgent:
             chosen = uploaded.chosen(
                 torch.from_numpy(indices).pin_memory().to(self.device, non_blocking=True)
             )
-            return self._device_loss(self.inference, chosen, annealed)
+            return self._device_loss(self.inference, chosen, annealed, self._shares(chosen))
 
         return loss
 
@@ -230,22 +248,33 @@ class PPOAgent:
         self, buffer: ExperienceBuffer, indices: NDArray[np.intp], weights: LossWeights
     ) -> tuple[Tensor, dict[str, Tensor]]:
         planes, batch = self._batch(buffer, indices)
-        return ppo_loss(self.inference.forward(planes, with_auxiliary=True), batch, weights)
+        output = self.inference.forward(planes, with_auxiliary=True)
+        return ppo_loss(output, batch, weights, self._shares(batch))
+
+    def _shares(self, rows: RowKinds) -> RowShares:
+        return WHOLE if self._ranks.is_alone else row_shares(rows, self._ranks.add_up)
 
     def _step(self, loss: Tensor, metrics: dict[str, Tensor]) -> Tensor:
-        """One gradient step, not taken where it is not finite. float32 [K]: the metrics, the norm, whether taken."""
+        """One gradient step, not taken where it is not finite. float32 [K]: the metrics, the norm, whether taken.
+
+        Loss and metrics are this rank's part. From the sums on, every rank computes the same.
+        """
         self.optimizer.zero_grad(set_to_none=True)
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        parts = torch.stack([metric.float() for metric in metrics.values()])
+        sums = dict(
+            zip(metrics, self._ranks.add_up_gradients(self.network.parameters(), parts).unbind(), strict=True)
+        )
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._training.max_grad_norm)
-        finite = torch.isfinite(loss)
+        finite = torch.isfinite(sums["loss"])
         if not self.scaler.is_enabled():
             # With a scaler, infinite gradients are how it finds its scale: it skips such a step by itself.
             finite = finite & torch.isfinite(norm)
         self._take_step(finite)
         self._average()
-        self._names = (*metrics, "gradient_norm")
-        return torch.stack([*(metric.float() for metric in metrics.values()), norm.float(), finite.float()])
+        self._names = (*sums, "gradient_norm")
+        return torch.stack([*sums.values(), norm.float(), finite.float()])
 
     def _take_step(self, finite: Tensor) -> None:
         if self.device.type == "cpu" or self.scaler.is_enabled():
@@ -313,6 +342,13 @@ class PPOAgent:
         current: list[Tensor] = list(self.network.parameters())
         torch._foreach_lerp_(averaged, current, 1 - decay)
 
+    def _explained_variance(self, buffer: ExperienceBuffer, uploaded: DeviceRows | None) -> Tensor:
+        """A scalar, on the device that has the returns."""
+        values, returns = _values_and_returns(buffer, uploaded)
+        if self._ranks.is_alone:
+            return explained_variance(values, returns)
+        return joint_explained_variance(values, returns, self._ranks.add_up)
+
     # ---- state
 
     def generators(self) -> Mapping[str, np.random.Generator]:
@@ -327,11 +363,10 @@ class PPOAgent:
         self.scaler.load_state_dict(dict(state["scaler"]))
 
 
-def _explained_variance(buffer: ExperienceBuffer, uploaded: DeviceRows | None) -> Tensor:
-    """A scalar, on the device that has the returns."""
+def _values_and_returns(buffer: ExperienceBuffer, uploaded: DeviceRows | None) -> tuple[Tensor, Tensor]:
+    """Of the learner's rows, on the device that has the returns."""
     values = buffer.rows.value
     if uploaded is not None and buffer.played is not None:
-        return explained_variance(torch.from_numpy(values).to(uploaded.value.device), uploaded.value)
+        return torch.from_numpy(values).to(uploaded.value.device), uploaded.value
     learner = buffer.rows.learner
-    returns = buffer.targets.value[learner]
-    return explained_variance(torch.from_numpy(values[learner]), torch.from_numpy(returns))
+    return torch.from_numpy(values[learner]), torch.from_numpy(buffer.targets.value[learner])

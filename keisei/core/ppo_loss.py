@@ -15,6 +15,7 @@ from torch import Tensor
 from keisei.core.heads import MATERIAL, MOVES_LEFT, REPLY
 from keisei.core.networks import NetworkOutput
 from keisei.core.rollout_rows import UNKNOWN
+from keisei.core.row_shares import WHOLE, AddUp, RowShares
 
 # Finite, because infinity times the probability 0 would make the entropy undefined; half, because
 # log_softmax subtracts from it.
@@ -53,11 +54,12 @@ class LossWeights:
 
 
 def ppo_loss(
-    output: NetworkOutput, batch: PpoBatch, weights: LossWeights
+    output: NetworkOutput, batch: PpoBatch, weights: LossWeights, shares: RowShares = WHOLE
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss to minimise (a scalar), and what to report (detached scalars on the same device).
 
-    Each row counts 1/B, whether it is reinforced or imitated; reported means are over the rows they concern.
+    Each row counts 1/B, whether it is reinforced or imitated; reported means are over the rows they concern. With
+    ``shares`` everything is the part of one process in a sum over several.
     """
     log_probs = masked_log_probs(output.policy_logits, batch.legal)
     log_prob = log_probs.gather(1, batch.action[:, None]).squeeze(1)
@@ -67,24 +69,25 @@ def ppo_loss(
     surrogate = clipped_surrogate(log_ratio, batch.advantage, weights.clip_range)
     entropy = entropies(log_probs)
     value_loss = wdl_loss(output.value_logits, wdl_targets(batch.value, batch.draw))
-    auxiliary = auxiliary_losses(output.auxiliary, batch)
+    auxiliary = auxiliary_losses(output.auxiliary, batch, shares)
     auxiliary_loss = sum(
         (AUXILIARY_SHARES[name] * loss for name, loss in auxiliary.items()), value_loss.new_zeros(())
     )
-    loss = (
+    over_every_row = (
         -(free * (surrogate + weights.entropy * entropy)).mean()
         - weights.mate_in_one * ((1 - free) * log_prob).mean()
         + weights.value * value_loss
-        + weights.auxiliary * auxiliary_loss
     )
+    loss = shares.every * over_every_row + weights.auxiliary * auxiliary_loss
+    ratios = ratio_metrics(log_ratio, free, weights.clip_range)
     metrics = {
         "loss": loss,
-        "policy_loss": -_mean(surrogate, free),
-        "value_loss": value_loss,
-        "entropy": _mean(entropy, free),
-        "mate_in_one_loss": -_mean(log_prob, 1 - free),
+        "policy_loss": -shares.free * _mean(surrogate, free),
+        "value_loss": shares.every * value_loss,
+        "entropy": shares.free * _mean(entropy, free),
+        "mate_in_one_loss": -shares.forced * _mean(log_prob, 1 - free),
         **{f"{name}_loss": part for name, part in auxiliary.items()},
-        **ratio_metrics(log_ratio, free, weights.clip_range),
+        **{name: shares.free * metric for name, metric in ratios.items()},
     }
     return loss, {name: metric.detach() for name, metric in metrics.items()}
 
@@ -128,7 +131,9 @@ def wdl_loss(value_logits: Tensor, targets: Tensor) -> Tensor:
     return -(targets * F.log_softmax(value_logits.float(), dim=1)).sum(dim=1).mean()
 
 
-def auxiliary_losses(predictions: dict[str, Tensor], batch: PpoBatch) -> dict[str, Tensor]:
+def auxiliary_losses(
+    predictions: dict[str, Tensor], batch: PpoBatch, shares: RowShares = WHOLE
+) -> dict[str, Tensor]:
     """The loss of each auxiliary prediction that the network makes, averaged over the rows with a known
     target.
     """
@@ -140,9 +145,9 @@ def auxiliary_losses(predictions: dict[str, Tensor], batch: PpoBatch) -> dict[st
         predictions[REPLY].float(), batch.reply, ignore_index=UNKNOWN, reduction="none"
     )
     return {
-        MATERIAL: material,
-        MOVES_LEFT: _mean(distance, (batch.moves_left != UNKNOWN).float()),
-        REPLY: _mean(surprise, (batch.reply != UNKNOWN).float()),
+        MATERIAL: shares.every * material,
+        MOVES_LEFT: shares.moves_left * _mean(distance, (batch.moves_left != UNKNOWN).float()),
+        REPLY: shares.reply * _mean(surprise, (batch.reply != UNKNOWN).float()),
     }
 
 
@@ -166,6 +171,18 @@ def explained_variance(values: Tensor, returns: Tensor) -> Tensor:
     variance = returns.var(correction=0)
     share = 1 - (returns - values).var(correction=0) / variance
     return torch.where(variance > 0, share, torch.zeros_like(share))
+
+
+def joint_explained_variance(values: Tensor, returns: Tensor, add_up: AddUp) -> Tensor:
+    """`explained_variance` over the rows of all processes that ``add_up`` adds up over."""
+    # Squares of numbers in -1..1 are summed: in float64 nothing of their differences is lost.
+    columns = torch.stack((returns, returns - values)).double()
+    sums = torch.cat((columns.sum(dim=1), columns.square().sum(dim=1)))
+    count = sums.new_tensor([float(len(values))])
+    total = add_up(torch.cat((sums, count)))
+    means = total[:-1] / total[-1].clamp(min=1)
+    variance, left = (means[2:] - means[:2].square()).unbind()
+    return torch.where(variance > 0, 1 - left / variance, 0.0)
 
 
 def _mean(per_row: Tensor, weight: Tensor) -> Tensor:

@@ -46,6 +46,10 @@ class Collector(Protocol):
         """How each worker stands, as plain JSON, as of the last `status`; empty where there are none."""
         ...
 
+    def meanwhile(self) -> None:
+        """Called again and again while a GPU learns: the time for work of the CPU that playing leaves behind."""
+        ...
+
     def state(self) -> dict[str, Any]:
         """Games in flight and random states by player (process), for a checkpoint."""
         ...
@@ -104,6 +108,9 @@ class InProcessCollector:
 
     def details(self) -> dict[str, Any]:
         return {}
+
+    def meanwhile(self) -> None:
+        """Nothing is left behind."""
 
     def state(self) -> dict[str, Any]:
         return {

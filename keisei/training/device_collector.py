@@ -1,11 +1,19 @@
-"""Self-play with the network on a GPU: the card thinks about one half of the games while the CPU plays the other."""
+"""Self-play with the network on a GPU: the card thinks about one half of the games while the CPU plays the other.
+
+Each half has a thread of its own: while one of them writes rows, the engine steps the games of the other. A half owns
+all that its plies depend on, so who is faster changes nothing.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any
+
+import torch
 
 from keisei.config_schema import AppConfig
 from keisei.core.device_player import DevicePlayer, PlayedPositions
@@ -34,23 +42,30 @@ class _Half:
     played: PlayedPositions  # likewise
     cut_off: list[CutOff] = field(default_factory=list)
 
-    def ask(self, ply: int, version: int) -> None:
-        self.rollout.open_ply(self.rows[ply], version, against=False)
-        self.player.ask(self.played, ply)
+    def play(self, learner: Inference, version: int, should_stop: Callable[[], bool]) -> RolloutSummary:
+        """One rollout."""
+        summary = RolloutSummary()
+        self.cut_off.clear()
+        for ply in range(len(self.rows.action)):
+            if should_stop():
+                summary.stopped = True
+                return summary
+            self._play_ply(ply, version, summary)
+        self.player.ask()
+        self.rollout.bootstrap(self.rows, self.player.answer().value, learner, self.cut_off)
+        summary.plies = self.rows.action.size
+        return summary
 
-    def play(self, ply: int, summary: RolloutSummary) -> None:
+    def _play_ply(self, ply: int, version: int, summary: RolloutSummary) -> None:
         row = self.rows[ply]
+        self.rollout.open_ply(row, version, against=False)
+        self.player.ask(self.played, ply)
         moves = self.player.answer()
         row.action[:] = moves.action
         row.log_prob[:] = moves.log_prob
         row.value[:] = moves.value
         self.rollout.close_ply(row)
         self.rollout.note_ends(ply, summary, self.cut_off)
-
-    def bootstrap(self, learner: Inference) -> None:
-        """Expects a question about the positions behind the last row."""
-        self.rollout.bootstrap(self.rows, self.player.answer().value, learner, self.cut_off)
-        self.cut_off.clear()
 
 
 class DeviceCollector:
@@ -66,6 +81,12 @@ class DeviceCollector:
         training = config.training
         games, plies = config.env.num_games, training.rollout_plies
         self._learner = agent.inference
+        self._games_kept = config.record.games_kept_per_update
+        self._other_thread = ThreadPoolExecutor(1, "games", _choose_card, (agent.device,))
+        _choose_card(agent.device)
+        self._told_bytes = 0
+        #: The state since the last ply, where it has been taken.
+        self._saved: dict[str, Any] | None = None
         self._rows = RolloutRows.allocate(plies, games)
         self._played = PlayedPositions.allocate(plies, games, agent.num_actions, agent.device)
         self._halves = [
@@ -79,15 +100,17 @@ class DeviceCollector:
         env = make_env(
             config, num_games=games.stop - games.start, seed=seed, num_threads=thread_count(config)
         )
+        player = DevicePlayer(
+            agent.inference,
+            env,
+            temperature=training.temperature,
+            seed=seed,
+            is_compiled=training.compile,
+        )
+        player.check()
         return _Half(
             Rollout(env, play_settings(config), seed=seed, first_game=half * GAME_NUMBERS_PER_HALF),
-            DevicePlayer(
-                agent.inference,
-                env,
-                temperature=training.temperature,
-                seed=seed,
-                is_compiled=training.compile,
-            ),
+            player,
             self._rows[:, games],
             self._played.columns(games),
         )
@@ -100,41 +123,41 @@ class DeviceCollector:
     def collect(
         self, buffer: ExperienceBuffer, *, version: int, should_stop: Callable[[], bool]
     ) -> RolloutSummary:
-        """Plays one rollout."""
-        summary = RolloutSummary()
-        for half in self._halves:
-            half.ask(0, version)
-        for ply in range(len(self._rows.action)):
-            if should_stop():
-                for half in self._halves:
-                    half.player.answer()
-                summary.stopped = True
-                return summary
-            self._play_ply(ply, version, summary)
-        for half in self._halves:
-            half.bootstrap(self._learner)
-        summary.plies = self._rows.action.size
-        buffer.add_batch(self._rows, self._played)
+        """Plays one rollout; ``should_stop`` is asked in this thread only."""
+        self._saved = None
+        own, other = self._halves
+        is_over = Event()
+        pending = self._other_thread.submit(other.play, self._learner, version, is_over.is_set)
+        try:
+            summary = own.play(self._learner, version, should_stop)
+        except BaseException:
+            is_over.set()
+            raise
+        if summary.stopped:
+            is_over.set()
+        summary = _merged(summary, pending.result(), self._games_kept)
+        if not summary.stopped:
+            buffer.add_batch(self._rows, self._played)
         return summary
-
-    def _play_ply(self, ply: int, version: int, summary: RolloutSummary) -> None:
-        for half in self._halves:
-            half.play(ply, summary)
-            if ply + 1 < len(self._rows.action):
-                half.ask(ply + 1, version)
-            else:
-                half.player.ask()
 
     def watched_game(self) -> ShogiGame:
         return self._halves[0].rollout.watched_game()
 
     def status(self) -> dict[str, float]:
-        return {}
+        uploaded, self._told_bytes = self.bytes_uploaded - self._told_bytes, self.bytes_uploaded
+        return {"uploaded_bytes_per_ply": uploaded / self._rows.action.size}
 
     def details(self) -> dict[str, Any]:
         return {}
 
+    def meanwhile(self) -> None:
+        if self._saved is None:
+            self._saved = self._state()
+
     def state(self) -> dict[str, Any]:
+        return self._state() if self._saved is None else self._saved
+
+    def _state(self) -> dict[str, Any]:
         return {
             str(number): {
                 "games": half.rollout.state_arrays(),
@@ -144,6 +167,7 @@ class DeviceCollector:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
+        self._saved = None
         if set(state) != {str(number) for number in range(HALVES)}:
             log.warning(
                 "the checkpoint holds the games of %d players, this run has %d: new games begin",
@@ -160,4 +184,19 @@ class DeviceCollector:
         return {**half.rollout.generators(), "player": half.player.generator}
 
     def close(self) -> None:
-        """Nothing to end."""
+        self._other_thread.shutdown()
+
+
+def _choose_card(device: torch.device) -> None:
+    """Streams and graphs belong to the card that a thread has chosen."""
+    if device.type == "cuda":
+        torch.cuda.set_device(device.index or 0)
+
+
+def _merged(one: RolloutSummary, other: RolloutSummary, games_kept: int) -> RolloutSummary:
+    return RolloutSummary(
+        plies=one.plies + other.plies,
+        finished=one.finished + other.finished,
+        kept=(one.kept + other.kept)[:games_kept],
+        stopped=one.stopped or other.stopped,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from torch import Tensor
 from keisei.core.checkpoint import Checkpoint, CheckpointStore, refuse_other_architecture
 from keisei.core.ppo_agent import PPOAgent
 from keisei.core.random_states import capture_random_states, restore_random_states
+from keisei.core.ranks import ALONE, Ranks
 from keisei.core.state_tensors import flatten_state, restore_state
 from keisei.errors import CheckpointError
 from keisei.evaluation.opponent_pool import OpponentPool
@@ -22,6 +24,10 @@ from keisei.training.collector import Collector
 AVERAGED_GROUP = "averaged"
 OPPONENTS_GROUP = "opponents"
 TRAINING_GROUP = "training"
+#: Under which name the number of ranks lies in a checkpoint; one without it was written by a process alone.
+RANKS_STATE = "ranks"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,9 @@ class RunState:
         pool: OpponentPool,
         metrics: Metrics,
         guard: CollapseGuard,
+        ranks: Ranks = ALONE,
     ) -> None:
+        self._ranks = ranks
         self._agent = agent
         self._collector = collector
         self._pool = pool
@@ -80,6 +88,7 @@ class RunState:
                 "training": skeleton,
                 "metrics": dict(games.metrics),
                 GUARD_STATE: dict(games.guard),
+                RANKS_STATE: self._ranks.count,
             },
         )
 
@@ -115,7 +124,7 @@ class RunState:
             self._pool.load_tensors(checkpoint.tensors.get(OPPONENTS_GROUP, {}))
             self._pool.load_state(state["pool"])
             self._metrics.load_state_dict(checkpoint.state["metrics"])
-            self._collector.load_state(state["games"])
+            self._load_games(state["games"], played_by=checkpoint.state.get(RANKS_STATE, 1))
             self._guard.load_state(checkpoint.state.get(GUARD_STATE, {}))
             restore_random_states(state["random"], self._generators())
         except (KeyError, ValueError, RuntimeError) as error:
@@ -123,6 +132,48 @@ class RunState:
                 f"the checkpoint {checkpoint.path!s} does not fit this run: {error}; resume with the settings of the "
                 "run's own config.yaml (env.num_games and the network must be the same)"
             ) from error
+
+    def _load_games(self, games: Mapping[str, Any], *, played_by: int) -> None:
+        if played_by != self._ranks.count:
+            words = "the checkpoint was written by %d ranks, this run has %d: new games begin"
+            log.warning(words, played_by, self._ranks.count)
+            return
+        self._collector.load_state(games)
+
+    def share(self) -> None:
+        """Every rank goes on as the first would, from its learner and counters; games stay each rank's own."""
+        if self._ranks.is_alone:
+            return
+        told = self._ranks.told(self._learner() if self._ranks.is_first else {})
+        if not self._ranks.is_first:
+            self._take_learner(told)
+
+    def _learner(self) -> dict[str, Any]:
+        """On the CPU: other ranks have other devices."""
+        averaged = self._agent.averaged
+        tensors, skeleton = flatten_state(
+            {
+                "model": dict(self._agent.network.state_dict()),
+                "averaged": {} if averaged is None else dict(averaged.state_dict()),
+                "agent": self._agent.state(),
+                "opponents": self._pool.tensors(),
+                "pool": self._pool.state(),
+                "metrics": self._metrics.state_dict(),
+                "guard": self._guard.state(),
+            }
+        )
+        return {"tensors": {name: tensor.cpu() for name, tensor in tensors.items()}, "skeleton": skeleton}
+
+    def _take_learner(self, told: Mapping[str, Any]) -> None:
+        state = restore_state(told["tensors"], told["skeleton"])
+        self._agent.network.load_state_dict(state["model"])
+        if self._agent.averaged is not None:
+            self._agent.averaged.load_state_dict(state["averaged"])
+        self._agent.load_state(state["agent"])
+        self._pool.load_tensors(state["opponents"])
+        self._pool.load_state(state["pool"])
+        self._metrics.load_state_dict(state["metrics"])
+        self._guard.load_state(state["guard"])
 
     def _generators(self) -> dict[str, Any]:
         return {**self._agent.generators(), "pool": self._pool.generator}

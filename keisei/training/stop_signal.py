@@ -17,11 +17,12 @@ class StopSignal:
     """Remembers the first SIGINT or SIGTERM; the second ends the process at once.
 
     Files are written so that an end at any moment leaves them whole, so nothing is lost by the second but the update
-    in progress.
+    in progress. A quiet one leaves the words about it to another process.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_quiet: bool = False) -> None:
         self._requested = threading.Event()
+        self._is_quiet = is_quiet
 
     def __call__(self) -> bool:
         return self._requested.is_set()
@@ -47,4 +48,7 @@ class StopSignal:
             # Not through exceptions: native code or a stuck disk would hold them up.
             os._exit(EXIT_INTERRUPTED)
         self._requested.set()
-        sys.stderr.write("\nstopping: a checkpoint is written, then the run ends (again to end at once)\n")
+        if not self._is_quiet:
+            sys.stderr.write(
+                "\nstopping: a checkpoint is written, then the run ends (again to end at once)\n"
+            )

@@ -17,9 +17,10 @@ from keisei.config_loader import effective_yaml
 from keisei.config_schema import AppConfig
 from keisei.core.checkpoint import CheckpointStore, load_checkpoint
 from keisei.core.checkpoint_format import read_manifest
-from keisei.core.devices import choose_device
+from keisei.core.devices import choose_device, memory_explained
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.ppo_agent import PPOAgent
+from keisei.core.ranks import ALONE, Ranks
 from keisei.durable_files import replace_file
 from keisei.errors import CheckpointError, NonFiniteUpdateError
 from keisei.evaluation.checkpoint_player import network_name
@@ -41,6 +42,7 @@ from keisei.training.evaluator_process import EvaluatorProcess
 from keisei.training.events import RolledBack, TrainingStarted
 from keisei.training.grading import Grade, Progress, grade
 from keisei.training.profiling import Profile
+from keisei.training.rank_config import config_of_rank
 from keisei.training.run_state import RunState
 from keisei.training.tracking import Tracking
 from keisei.training.training_loop_manager import LoopParts, TrainingLoopManager
@@ -80,11 +82,13 @@ class Trainer:
         should_stop: Callable[[], bool] = lambda: False,
         callbacks: Iterable[Callback] = (),
         on_grading: Progress | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
         self._config = config
         self._run = run
         self._should_stop = should_stop
-        self._callbacks = (*installed_callbacks(), *callbacks)
+        self._ranks = ranks
+        self._callbacks = (*(installed_callbacks() if ranks.is_first else ()), *callbacks)
         self._on_grading = on_grading
 
     def train(self, *, resume: bool = False) -> TrainingReport:
@@ -94,32 +98,39 @@ class Trainer:
         """
         with ExitStack() as stack:
             stack.enter_context(self._run.lock())
-            return self._train(stack, resume=resume)
+            stack.enter_context(memory_explained(self._config))
+            journal = stack.enter_context(Journal(self._run.journal_path))
+            config = config_of_rank(self._config, self._ranks.place, self._ranks.told(journal.last_update))
+            return self._train(stack, config, journal, resume=resume)
 
-    def _train(self, stack: ExitStack, *, resume: bool) -> TrainingReport:
-        config, run = self._config, self._run
+    def _train(
+        self, stack: ExitStack, config: AppConfig, journal: Journal, *, resume: bool
+    ) -> TrainingReport:
+        """By the settings ``config`` of this rank."""
+        run, ranks = self._run, self._ranks
         device = choose_device(config.training.device, config.training.precision)
         _make_deterministic(config.training.deterministic)
         _seed_process(config.training.seed)
-        agent = PPOAgent(config, device)
+        agent = PPOAgent(config, device, ranks)
         opponents = config.training.opponents
         pool = OpponentPool(opponents.pool_size, config.training.seed, opponents.sampling)
         collector = make_collector(config, agent, pool)
         stack.callback(collector.close)
         metrics = Metrics()
         guard = CollapseGuard(config.training.guard)
-        state = RunState(agent, collector, pool, metrics, guard)
+        state = RunState(agent, collector, pool, metrics, guard, ranks)
         store = CheckpointStore(
             run.checkpoints_path, keep_last=config.training.keep_last, keep_every=config.training.keep_every
         )
-        journal = stack.enter_context(Journal(run.journal_path))
         if resume:
             self._go_on(store, state, journal, metrics)
-        run.write_config(effective_yaml(config))
+        state.share()
+        recorded = self._config if ranks.is_first else config
+        run.write_config(effective_yaml(recorded))
         profile = Profile(config.training.profile, run.path, metrics.phase_seconds)
         tracking = stack.enter_context(
             Tracking(
-                config,
+                recorded,
                 run,
                 metrics.updates,
                 on_report=_report_of_tracker_to(journal, metrics),
@@ -143,12 +154,16 @@ class Trainer:
             guard=guard,
             evaluations=stack.enter_context(closing(self._evaluations(store, journal, callbacks))),
             grade=lambda update: self._grade(agent, store.path_of(update), update),
+            ranks=ranks,
         )
         place = f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
-        journal.add_event(metrics.updates, Event("started", f"training on {place}", machine_facts(place)))
+        words = f"training on {place}" + ("" if ranks.is_alone else f" as the first of {ranks.count} ranks")
+        journal.add_event(metrics.updates, Event("started", words, machine_facts(place)))
         callbacks.emit(TrainingStarted(run.path, metrics.updates, metrics.global_timestep))
         with console, profile:
-            loop, reason = self._run_loops(parts)
+            loop, reason = self._run_loops(config, parts)
+        # What follows is the first rank's alone, and may take longer than the others would wait.
+        ranks.leave()
         seconds = metrics.elapsed_seconds
         measured = loop.evaluate() if config.evaluation.opponents else Grade({})
         return TrainingReport(
@@ -202,19 +217,27 @@ class Trainer:
         journal.rewind(metrics.updates)
         log.info("resumed from %s", found.checkpoint.path)
 
-    def _run_loops(self, parts: LoopParts) -> tuple[TrainingLoopManager, str]:
+    def _run_loops(self, config: AppConfig, parts: LoopParts) -> tuple[TrainingLoopManager, str]:
         """One loop, and one more each time that the run goes back; the last one and why it ended."""
         while True:
-            loop = TrainingLoopManager(self._config, self._run.name, parts, self._should_stop)
+            loop = TrainingLoopManager(config, self._run.name, parts, self._should_stop)
             try:
                 return loop, loop.run()
             except RollBackRequested as order:
-                self._roll_back(order, parts)
+                if self._ranks.is_first:
+                    self._roll_back(order, parts)
+                self._follow(parts)
             except NonFiniteUpdateError as error:
                 bundle = self._run.path / REPLAY_BUNDLE
                 replace_file(bundle, safetensors.numpy.save(dict(error.bundle)))
                 error.add_note(f"the rows of the last attempt are in {bundle}")
                 raise
+
+    def _follow(self, parts: LoopParts) -> None:
+        """Goes where the first rank went back to."""
+        parts.state.share()
+        if not self._ranks.is_first:
+            parts.journal.rewind(parts.metrics.updates)
 
     def _roll_back(self, order: RollBackRequested, parts: LoopParts) -> None:
         """Makes a healthy checkpoint the newest and goes on from it as a resumed run does."""

@@ -13,22 +13,25 @@ import numpy as np
 
 from keisei.config_schema import AppConfig
 from keisei.core.checkpoint import CheckpointStore
+from keisei.core.devices import OutOfMemory
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.ppo_agent import PPOAgent
+from keisei.core.ranks import ALONE, Ranks
 from keisei.core.rollout import RolloutSummary
-from keisei.errors import CheckpointError, JournalError
+from keisei.errors import CheckpointError, JournalError, RankLostError
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.record.console import ConsoleSnapshot, Health, RunConsole
 from keisei.record.health import judge
 from keisei.record.journal import Event, Game, Journal
 from keisei.record.metrics import GameResult, Interval, Metrics, TimeInterval
 from keisei.shogi import Reason, ShogiGame
+from keisei.training.agreement import agreed_end, rollout_of_all
 from keisei.training.callbacks import CallbackRunner
-from keisei.training.collapse_guard import CollapseGuard
+from keisei.training.collapse_guard import CollapseGuard, RollBackRequested
 from keisei.training.collapse_response import CollapseResponse
 from keisei.training.collector import Collector
 from keisei.training.environments import thread_count
-from keisei.training.evaluations import Evaluations
+from keisei.training.evaluations import STATE_NAME, Evaluations
 from keisei.training.evaluator_process import EvaluationJob
 from keisei.training.events import (
     CheckpointSaved,
@@ -66,6 +69,7 @@ class LoopParts:
     guard: CollapseGuard
     evaluations: Evaluations
     grade: Grader
+    ranks: Ranks = ALONE
 
 
 class TrainingLoopManager:
@@ -103,24 +107,35 @@ class TrainingLoopManager:
         if not parts.store.paths():
             # Whenever it is stopped or killed, the run can go on: before its first update has ended, too.
             self._save(games)
-        reason = self._reason_to_end()
+        reason = agreed_end(self._reason_to_end(), None, parts.ranks)
         while reason is None:
-            summary = self._collect()
-            if summary.stopped:
-                # The weights have not changed since the last update ended, so its games fit them.
-                break
-            seen = self._watch()
-            metrics = self._learn(summary)
-            games = parts.state.games()
-            self._record(summary, seen, metrics)
-            reason = self._guard_against_collapse() or self._reason_to_end()
+            try:
+                summary = self._collect()
+                if summary.stopped:
+                    # The weights have not changed since the last update ended, so its games fit them.
+                    break
+                seen = self._watch()
+                metrics = self._learn(summary)
+                games = parts.state.games()
+                self._record(summary, seen, metrics)
+                reason = self._agreed_end()
+            except (OutOfMemory, RankLostError):
+                self._save_if_unsaved(games)
+                raise
             self._keep(games, is_last=reason is not None)
-        if self._saved_update != games.metrics["updates"]:
-            self._save(games)
+        self._save_if_unsaved(games)
         reason = reason or "stopped by the user"
         self._show(force=True)
         parts.callbacks.emit(TrainingFinished(parts.metrics.updates, parts.metrics.global_timestep, reason))
         return reason
+
+    def _agreed_end(self) -> str | None:
+        """Why to end, if any rank knows a reason; raises the order to go back on all ranks."""
+        try:
+            reason, order = self._guard_against_collapse() or self._reason_to_end(), None
+        except RollBackRequested as found:
+            reason, order = None, found
+        return agreed_end(reason, order, self._parts.ranks)
 
     def _reason_to_end(self) -> str | None:
         training = self._config.training
@@ -138,9 +153,10 @@ class TrainingLoopManager:
         parts = self._parts
         parts.buffer.clear()
         with parts.metrics.phase("collect"):
-            summary = parts.collector.collect(
+            own = parts.collector.collect(
                 parts.buffer, version=parts.metrics.updates + 1, should_stop=self._heartbeat
             )
+            summary = rollout_of_all(own, parts.ranks)
         if not summary.stopped:
             results = [GameResult(game.winner, game.reason) for game in summary.finished]
             parts.metrics.count_rollout(summary.plies, results)
@@ -156,9 +172,12 @@ class TrainingLoopManager:
         training = self._config.training
         with parts.metrics.phase("learn"):
             parts.buffer.compute_targets(
-                gamma=training.gamma, lam=training.gae_lambda, num_threads=thread_count(self._config)
+                gamma=training.gamma,
+                lam=training.gae_lambda,
+                num_threads=thread_count(self._config),
+                total=None if parts.ranks.is_alone else parts.ranks.add_up_array,
             )
-            learned = parts.agent.learn(parts.buffer, self._progress(), self._heartbeat)
+            learned = parts.agent.learn(parts.buffer, self._progress(), self._heartbeat_of_learning)
         lags, counts = np.unique(parts.metrics.updates + 1 - parts.buffer.rows.version, return_counts=True)
         self._rows_by_lag.update(dict(zip(lags.tolist(), counts.tolist(), strict=True)))
         update = parts.metrics.count_update()
@@ -215,7 +234,7 @@ class TrainingLoopManager:
         parts = self._parts
         workers = {**parts.collector.details(), "rows_by_lag": self._rows_by_lag}
         parts.journal.add_state(update, "workers", workers)
-        parts.journal.add_state(update, "evaluation", {"measuring": parts.evaluations.measuring})
+        parts.journal.add_state(update, STATE_NAME, parts.evaluations.state)
 
     def _commit(self) -> None:
         """Writes the journal; a full disk is an alert, not the end: the rows wait for the next commit."""
@@ -257,6 +276,10 @@ class TrainingLoopManager:
             with parts.metrics.phase("evaluate"):
                 parts.evaluations.hand_over(update, parts.metrics.global_timestep, path)
 
+    def _save_if_unsaved(self, games: GamesState) -> None:
+        if self._saved_update != games.metrics["updates"]:
+            self._save(games)
+
     def _save(self, games: GamesState) -> Path | None:
         """Writes a checkpoint. When the disk refuses, older ones are whole and training goes on."""
         parts = self._parts
@@ -292,6 +315,10 @@ class TrainingLoopManager:
         """Called after every ply and every gradient step: refreshes the console, tells whether to stop."""
         self._show()
         return self._should_stop()
+
+    def _heartbeat_of_learning(self) -> bool:
+        self._parts.collector.meanwhile()
+        return self._heartbeat()
 
     def _show(self, *, force: bool = False) -> None:
         if force:

@@ -7,6 +7,7 @@ from self_play import CPU, environment, inference, settings
 from keisei.config_loader import load_config
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.ppo_agent import PPOAgent
+from keisei.core.ranks import ALONE, Ranks
 from keisei.core.rollout import Rollout
 from keisei.core.rollout_rows import RolloutRows
 
@@ -14,7 +15,7 @@ GAMES, PLIES, MINIBATCH = 12, 16, 48
 MINIBATCHES = GAMES * PLIES // MINIBATCH
 
 
-def agent(**changes: object) -> PPOAgent:
+def agent(ranks: Ranks = ALONE, **changes: object) -> PPOAgent:
     """``changes`` are settings of the training section."""
     overrides: dict[str, object] = {
         "model.architecture": "cnn",
@@ -27,7 +28,7 @@ def agent(**changes: object) -> PPOAgent:
         "training.target_kl": 0,
     }
     overrides |= {f"training.{name}": value for name, value in changes.items()}
-    return PPOAgent(load_config(None, overrides).config, CPU)
+    return PPOAgent(load_config(None, overrides).config, CPU, ranks)
 
 
 def played_buffer(player: PPOAgent | None = None, *, mate_in_one: bool = True) -> ExperienceBuffer:

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joint_sums import with_joint_sums
 from numpy.typing import NDArray
 
 from keisei.core.advantages import (
@@ -293,3 +295,20 @@ def test_normalisation_does_not_blow_up_noise() -> None:
 
 def test_normalisation_of_no_rows_is_nothing() -> None:
     assert not normalise_advantages(np.ones(3), np.zeros(3, bool)).any()
+
+
+@pytest.mark.parametrize("used_share", [0.6, 0.0])
+def test_processes_normalise_as_one_that_has_all_rows(used_share: float) -> None:
+    generator = np.random.default_rng(2)
+    parts = [generator.normal(3.0, 2.0, 40), generator.normal(-1.0, 0.1, 7)]
+    used = [generator.random(40) < 0.6, generator.random(7) < used_share]
+    found = with_joint_sums(
+        [
+            lambda add_up, part=part, chosen=chosen: normalise_advantages(
+                part, chosen, lambda numbers: add_up(torch.from_numpy(numbers)).numpy()
+            )
+            for part, chosen in zip(parts, used, strict=True)
+        ]
+    )
+    expected = normalise_advantages(np.concatenate(parts), np.concatenate(used))
+    np.testing.assert_allclose(np.concatenate(found), expected, atol=1e-12)

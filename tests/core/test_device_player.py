@@ -6,6 +6,7 @@ import torch
 from self_play import ACTIONS, environment, inference
 
 from keisei.core.device_player import DevicePlayer, PlayedPositions
+from keisei.errors import CompilerError
 from keisei.shogi import NO_ACTION, ShogiVectorEnv
 from keisei.shogi.positions import legal_mask_bits
 
@@ -79,3 +80,16 @@ def test_the_seed_decides_and_the_generator_is_the_whole_state() -> None:
     assert moves(one) == moves(same) != moves(other)
     other.generator.set_state(one.generator.get_state())
     assert moves(one) == moves(other)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.5])
+def test_a_player_that_sees_another_board_is_found_out(temperature: float) -> None:
+    network, env = inference(), environment(games=40, mirror=True)
+    for _ in range(15):
+        env.step(env.random_actions())
+    DevicePlayer(network, env, temperature=temperature, seed=1).check()
+    network.piece_table = network.piece_table.roll(1, dims=1)
+    with pytest.raises(
+        CompilerError, match=r"differ from the plain network's by .*training\.compile to false"
+    ):
+        DevicePlayer(network, env, temperature=temperature, seed=1).check()

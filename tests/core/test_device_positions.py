@@ -5,7 +5,14 @@ import pytest
 import torch
 from self_play import environment
 
-from keisei.core.device_positions import mask_of_lists, material_of, packed_mask, planes_of, unpacked_mask
+from keisei.core.device_positions import (
+    mask_of_lists,
+    material_of,
+    packed_mask,
+    piece_table,
+    planes_of,
+    unpacked_mask,
+)
 from keisei.shogi import ShogiVectorEnv, Starts
 from keisei.shogi.positions import (
     join_lists,
@@ -17,6 +24,7 @@ from keisei.shogi.positions import (
 )
 
 SIZES = (2187, 13527)
+CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +38,7 @@ def records() -> np.ndarray:
 
 
 def test_planes_are_those_of_the_engine(records: np.ndarray) -> None:
-    planes = planes_of(torch.from_numpy(records), torch.float32)
+    planes = planes_of(torch.from_numpy(records), piece_table(torch.float32, CPU))
     np.testing.assert_allclose(planes.numpy(), unpack_planes(records), rtol=0, atol=1e-7)
     assert planes.is_contiguous(memory_format=torch.channels_last)
 
@@ -38,7 +46,7 @@ def test_planes_are_those_of_the_engine(records: np.ndarray) -> None:
 def test_planes_without_a_ply_cap_have_no_share_of_it() -> None:
     record = environment().records[:1].copy()
     record[0, 92:94] = 0
-    assert not planes_of(torch.from_numpy(record), torch.float32)[0, 43].any()
+    assert not planes_of(torch.from_numpy(record), piece_table(torch.float32, CPU))[0, 43].any()
 
 
 @pytest.mark.parametrize("size", SIZES)

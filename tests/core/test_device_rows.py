@@ -6,6 +6,8 @@ from agents import GAMES, PLIES, agent, played_buffer
 
 from keisei.core.device_player import PlayedPositions
 from keisei.core.device_rows import DeviceRows, device_loss
+from keisei.core.ranks import ALONE
+from keisei.core.row_shares import row_shares
 from keisei.shogi.positions import legal_mask_bits
 
 CPU = torch.device("cpu")
@@ -20,7 +22,7 @@ def test_the_loss_is_the_same_from_either_form(is_played_there: bool) -> None:
         buffer.played = PlayedPositions(
             *(torch.from_numpy(part).view(PLIES, GAMES, -1) for part in (buffer.rows.record, bits))
         )
-    uploaded = DeviceRows.upload(buffer, CPU, learner.num_actions, 1)
+    uploaded = DeviceRows.upload(buffer, CPU, learner.num_actions, 1, ALONE.add_up)
     weights = learner.loss_weights(0.3)
     indices = torch.tensor([5, 3, 40, 17, 5])
     expected, expected_metrics = learner._host_loss(buffer, indices.numpy(), weights)
@@ -29,3 +31,15 @@ def test_the_loss_is_the_same_from_either_form(is_played_there: bool) -> None:
     assert metrics.keys() == expected_metrics.keys()
     for name, metric in metrics.items():
         torch.testing.assert_close(metric, expected_metrics[name])
+
+
+def test_a_process_with_half_of_the_rows_has_half_of_the_loss() -> None:
+    learner = agent()
+    buffer = played_buffer(learner)
+    weights = learner.loss_weights(0.3)
+    rows = DeviceRows.upload(buffer, CPU, learner.num_actions, 1, ALONE.add_up).chosen(torch.arange(40))
+    whole, figures = device_loss(learner.inference, rows, weights)
+    half, halves = device_loss(learner.inference, rows, weights, row_shares(rows, lambda counts: 2 * counts))
+    torch.testing.assert_close(2 * half, whole)
+    for name, figure in figures.items():
+        torch.testing.assert_close(2 * halves[name], figure, msg=name)

@@ -4,10 +4,13 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from joint_sums import with_joint_sums
 
 from keisei.core.device_targets import DeviceTargets, RolloutOutcome, targets_of
 from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.ranks import ALONE
 from keisei.core.rollout_rows import RolloutRows, RowTargets
+from keisei.core.row_shares import AddUp
 from keisei.shogi.positions import material_balance
 
 ends = st.floats(0, 1)
@@ -40,14 +43,15 @@ def expected(rows: RolloutRows, gamma: float, lam: float) -> RowTargets:
     return buffer.targets
 
 
-def found(rows: RolloutRows, gamma: float, lam: float) -> DeviceTargets:
+def found(rows: RolloutRows, gamma: float, lam: float, add_up: AddUp = ALONE.add_up) -> DeviceTargets:
     columns = {
         name: torch.from_numpy(array)
         for name, array in rows.arrays().items()
         if name in RolloutOutcome._fields
     }
     balance = torch.from_numpy(material_balance(rows.record))
-    return targets_of(RolloutOutcome(**columns, balance=balance), gamma=gamma, lam=lam)
+    outcome = RolloutOutcome(**columns, balance=balance)
+    return targets_of(outcome, gamma=gamma, lam=lam, add_up=add_up)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6), ends, st.floats(0, 1), st.floats(0, 1))
@@ -60,3 +64,14 @@ def test_targets_are_those_of_the_buffer(
         assert column.shape == (plies, games)
         np.testing.assert_allclose(column.flatten().numpy(), wanted[name], rtol=1e-4, atol=1e-4, err_msg=name)
         assert column.numpy().dtype == wanted[name].dtype, name
+
+
+def test_processes_normalise_as_one_that_has_all_games() -> None:
+    rows = rollout(5, 30, 6, 0.1)
+    parts = [rows[:, :4], rows[:, 4:]]
+    advantages = with_joint_sums(
+        [lambda add_up, part=part: found(part, 0.99, 0.9, add_up).advantage for part in parts]
+    )
+    torch.testing.assert_close(torch.cat(advantages, dim=1), found(rows, 0.99, 0.9).advantage)
+    alone = found(parts[1], 0.99, 0.9).advantage
+    assert not torch.allclose(alone, advantages[1], atol=1e-3), "each for itself would differ"

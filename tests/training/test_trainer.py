@@ -9,12 +9,18 @@ from pathlib import Path
 import pytest
 import safetensors.numpy
 import torch
-from hostile_networks import LEARNS_NOTHING_FINITE
+from hostile_networks import CALLS_WITH_ROOM, LEARNS_NOTHING_FINITE, NEEDS_MORE_AND_MORE
 from tiny_runs import Listener, content_hash, latest, new_run, tiny_config, train
 
 from keisei.config_loader import load_config
 from keisei.core.checkpoint import CheckpointFolder, load_checkpoint
-from keisei.errors import CheckpointError, NoGoodCheckpointError, NonFiniteUpdateError, RunDirectoryError
+from keisei.errors import (
+    CheckpointError,
+    DeviceMemoryError,
+    NoGoodCheckpointError,
+    NonFiniteUpdateError,
+    RunDirectoryError,
+)
 from keisei.record.journal_reader import JournalReader
 from keisei.record.run_directory import RunDirectory
 from keisei.training.events import (
@@ -381,6 +387,28 @@ def test_t1_nothing_stays_switched_on_when_an_update_raises(run: RunDirectory, t
         with pytest.raises(NonFiniteUpdateError):
             train(run, config, resume=resume)
     assert train(new_run(tmp_path, "after"), tiny_config(2)).update == 2
+
+
+# ---- a device without room
+
+
+def test_a_full_device_ends_the_run_with_a_checkpoint_and_names_what_to_lower(run: RunDirectory) -> None:
+    config = tiny_config(
+        9,
+        model__architecture=NEEDS_MORE_AND_MORE,
+        training__checkpoint_interval_updates=0,
+        training__opponents__share=0,
+        training__target_kl=0,
+    )
+    steps_per_update = config.rollout_rows // config.training.minibatch_size
+    with pytest.raises(
+        DeviceMemoryError,
+        match=r"no room for env\.num_games 8 and training\.minibatch_size 32 \(CUDA out of memory\).*to 4 or 16",
+    ):
+        train(run, config)
+    saved = CheckpointFolder(run.checkpoints_path).paths()[-1]
+    assert load_checkpoint(saved).manifest.update == CALLS_WITH_ROOM // steps_per_update
+    assert run.trainer_pid is None
 
 
 # ---- a disk that refuses

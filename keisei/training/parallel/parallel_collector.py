@@ -140,6 +140,9 @@ class ParallelCollector:
     def details(self) -> dict[str, Any]:
         return self._details
 
+    def meanwhile(self) -> None:
+        """Workers do their work themselves."""
+
     def state(self) -> dict[str, Any]:
         if self._manager is not None:
             try:
