@@ -1,6 +1,8 @@
 """Plies a second with worker processes, beside one in-process run with all threads, in the same run.
 
-Collection: rows from the newest weights, without learning. End to end: a real training run, its first update left out.
+Collection: rows from the newest weights, without learning. All contestants are there from the start and take turns,
+update by update, so that whatever else the machine does meets them alike. End to end: a real training run, its first
+update left out, one contestant after the other.
 With --games-per-worker every worker plays so many games however many workers there are, and an update grows with them:
 this shows what a worker more brings. Without it they share env.num_games, and smaller batches cost each of them speed.
 Any setting can be given as --section.key value; without any it is the default configuration.
@@ -10,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from figures import Figures
@@ -25,6 +28,8 @@ from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.training.collectors import make_collector
 
 IN_PROCESS = 0
+#: Between two turns: the threads of the one before watch for work for some milliseconds before they sleep.
+CALM_SECONDS = 0.02
 
 
 def subject(config: AppConfig) -> str:
@@ -35,22 +40,47 @@ def subject(config: AppConfig) -> str:
     return f"{workers} worker{'s' if workers != 1 else ''}{mode}"
 
 
-def collection(config: AppConfig, updates: int) -> float:
-    """Plies a second of self-play alone, after one update to warm up."""
-    agent = PPOAgent(config, choose_device(config.training.device))
-    pool = OpponentPool(config.training.opponents.pool_size, config.training.seed)
-    pool.add(0, agent.network.state_dict())
-    buffer = ExperienceBuffer(config.rollout_rows)
-    collector = make_collector(config, agent, pool)
-    try:
-        for version in range(1, updates + 2):
-            if version == 2:
-                began = time.perf_counter()
-            buffer.clear()
-            collector.collect(buffer, version=version, should_stop=lambda: False)
-        return updates * config.rollout_rows / (time.perf_counter() - began)
-    finally:
-        collector.close()
+class Player:
+    """Somebody who collects rows: workers, or the process itself."""
+
+    def __init__(self, config: AppConfig) -> None:
+        agent = PPOAgent(config, choose_device(config.training.device))
+        pool = OpponentPool(config.training.opponents.pool_size, config.training.seed)
+        pool.add(0, agent.network.state_dict())
+        self._rows = config.rollout_rows
+        self._buffer = ExperienceBuffer(config.rollout_rows)
+        self._collector = make_collector(config, agent, pool)
+        self._version = 0
+        self._seconds = 0.0
+
+    def play(self) -> None:
+        """One update; the first is a warm-up and does not count."""
+        self._version += 1
+        self._buffer.clear()
+        began = time.perf_counter()
+        self._collector.collect(self._buffer, version=self._version, should_stop=lambda: False)
+        self._seconds += time.perf_counter() - began if self._version > 1 else 0.0
+
+    @property
+    def rate(self) -> float:
+        return (self._version - 1) * self._rows / self._seconds
+
+    def close(self) -> None:
+        self._collector.close()
+
+
+def collection(configs: Mapping[int, AppConfig], updates: int) -> dict[int, float]:
+    """Plies a second of self-play alone, by numbers of workers."""
+    with ExitStack() as stack:
+        players: dict[int, Player] = {}
+        for workers, config in configs.items():
+            players[workers] = Player(config)
+            stack.callback(players[workers].close)
+        for _ in range(updates + 1):
+            for player in players.values():
+                time.sleep(CALM_SECONDS)
+                player.play()
+        return {workers: player.rate for workers, player in players.items()}
 
 
 def settings_of(config: AppConfig, workers: int, games: int, updates: int) -> AppConfig:
@@ -70,9 +100,11 @@ def settings_of(config: AppConfig, workers: int, games: int, updates: int) -> Ap
     )
 
 
-MEASURES: dict[str, Callable[[AppConfig, int], float]] = {
+MEASURES: dict[str, Callable[[Mapping[int, AppConfig], int], dict[int, float]]] = {
     "collection": collection,
-    "end to end": lambda config, _updates: end_to_end(config),
+    "end to end": lambda configs, _updates: {
+        workers: end_to_end(config) for workers, config in configs.items()
+    },
 }
 
 
@@ -91,26 +123,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     config = load_config(options.config, parse_override_tokens(settings)).config
     counts = [IN_PROCESS, *map(int, options.workers.split(","))]
     figures = Figures()
-    for _ in range(options.repetitions):
+    for repetition in range(options.repetitions):
+        # There and back, so that what the machine does meanwhile favours none.
+        order = counts if repetition % 2 == 0 else counts[::-1]
         for name in MEASURES if options.only is None else (options.only,):
-            measure_all(name, config, counts, options, figures)
+            measure_all(name, config, order, options, figures)
     figures.finish(options.results)
 
 
 def measure_all(
     name: str, config: AppConfig, counts: Sequence[int], options: argparse.Namespace, figures: Figures
 ) -> None:
-    """One repetition of one measure for all numbers of workers, and what they gain over the first."""
-    rates = {}
+    """One repetition of one measure for all numbers of workers, and what they gain."""
+    configs = {}
     for workers in counts:
         games = (workers or max(counts)) * (options.games_per_worker or 0) or config.env.num_games
-        chosen = settings_of(config, workers, games, options.updates)
-        rates[workers] = MEASURES[name](chosen, options.updates)
-        figures.note(f"parallel: {name}", subject(chosen), "plies/s", rates[workers])
-    first = counts[1]
-    for workers in counts[2:]:
-        gain = rates[workers] / rates[first]
-        figures.note(f"parallel: {name}, gain", f"{workers} workers against {first}", "×", gain)
+        configs[workers] = settings_of(config, workers, games, options.updates)
+    rates = MEASURES[name](configs, options.updates)
+    for workers in sorted(counts):
+        figures.note(f"parallel: {name}", subject(configs[workers]), "plies/s", rates[workers])
+    first = min(set(counts) - {IN_PROCESS})
+    for workers in sorted(counts):
+        if workers > first:
+            gain = rates[workers] / rates[first]
+            figures.note(f"parallel: {name}, gain", f"{workers} workers against {first}", "×", gain)
+        if workers > 1:
+            gain = rates[workers] / rates[IN_PROCESS]
+            figures.note(f"parallel: {name}, gain", f"{workers} workers against in-process", "×", gain)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 //
 //   self_test [INPUTS [SEED]]
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -22,6 +23,8 @@ constexpr int DEFAULT_INPUTS = 20'000;
 constexpr int GAMES = 48;
 constexpr int STEPS = 120;
 constexpr int THREADS = 4;
+constexpr int SHORT_LOOPS = 20'000;
+constexpr int SHORTEST_LOOPS = 7;
 
 // Everything that a vector environment writes.
 struct Results {
@@ -117,6 +120,19 @@ void test_threads() {
     }
 }
 
+// Short loops in quick succession: threads that come late to one must neither join it nor be missed in the next.
+void test_short_loops() {
+    ThreadPool pool(THREADS);
+    for (int round = 1; round <= SHORT_LOOPS; ++round) {
+        const int count = round % SHORTEST_LOOPS + 2;
+        std::atomic<int> sum{0};
+        pool.for_chunks(count, 1, [&](int begin, int end) {
+            for (int i = begin; i < end; ++i) sum += i;
+        });
+        expect(sum == count * (count - 1) / 2, "every index is visited once");
+    }
+}
+
 void test_perft() {
     Position position = parse_sfen(STANDARD_SFEN);
     expect(perft(position, 3) == 25'470, "perft 3 of the standard array is 25,470");
@@ -167,6 +183,7 @@ int main(int argc, char** argv) {
     const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
     keisei::test_perft();
     keisei::test_threads();
+    keisei::test_short_loops();
     keisei::test_damaged_inputs(inputs, seed);
     std::printf("self-test passed: %d damaged inputs, seed %llu\n", inputs, static_cast<unsigned long long>(seed));
     return 0;

@@ -202,17 +202,15 @@ def play_match(
     *,
     max_plies: int,
     games_at_once: int | None = None,
-    on_game: Callable[[int, int], None] | None = None,
+    on_game: Callable[[Score, int], None] | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> MatchResult:
-    """Plays every opening twice. ``on_game(done, total)`` is called whenever games have ended."""
+    """Plays every opening twice. ``on_game(score so far, games in all)`` is called whenever games have ended."""
     match = Match(first, second, openings, max_plies=max_plies, games_at_once=games_at_once)
     if on_game is None:
         return match.play(should_stop=should_stop)
     report = on_game
-    return match.play(
-        on_games=lambda _: report(len(match.result.games), match.total), should_stop=should_stop
-    )
+    return match.play(on_games=lambda _: report(match.result.score, match.total), should_stop=should_stop)
 
 
 def _score_of(games: Sequence[PlayedGame]) -> Score:

@@ -6,9 +6,10 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from keisei.core.checkpoint import CheckpointStore
-from keisei.errors import CheckpointError
+from keisei.errors import CheckpointError, JournalError
 from keisei.evaluation.ratings import Rating
 from keisei.record.journal import Evaluation, Event, Journal, PlayerRating
 from keisei.record.strength import RatedUpdate, strongest
@@ -22,6 +23,8 @@ from keisei.training.grading import Grade
 LOOK_SECONDS = 0.2
 #: Why the store keeps a checkpoint although it is old.
 HOLD_PURPOSE = "evaluation"
+#: Under which viewers find what is going on.
+STATE_NAME = "evaluation"
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +45,7 @@ class Evaluations:
         self._journal = journal
         self._callbacks = callbacks
         self._rated = {each.update: each for each in rated}
+        self._recorded: dict[str, Any] = {}
 
     @property
     def strongest(self) -> RatedUpdate | None:
@@ -54,9 +58,14 @@ class Evaluations:
         return self._rated[max(self._rated)] if self._rated else None
 
     @property
-    def measuring(self) -> list[int]:
-        """The updates whose networks are being measured or wait to be."""
-        return [job.update for job in self._evaluator.jobs]
+    def state(self) -> dict[str, Any]:
+        """What is going on, for viewers: updates that are being measured or wait to be, and the match being played."""
+        progress = self._evaluator.progress
+        measuring = [job.update for job in self._evaluator.jobs]
+        if progress is None:
+            return {"measuring": measuring}
+        match = {name: value for name, value in progress._asdict().items() if name != "job"}
+        return {"measuring": measuring, "match": match}
 
     @property
     def words(self) -> str:
@@ -92,6 +101,7 @@ class Evaluations:
         while self._evaluator.jobs and not should_stop():
             self._evaluator.wait(LOOK_SECONDS)
             self.take_in()
+            self._record_state()
             now_used = self._evaluator.cpu_seconds()
             if now_used != used:
                 used, since = now_used, time.monotonic()
@@ -101,6 +111,18 @@ class Evaluations:
                 )
                 break
         self.close()
+        self._record_state()
+
+    def _record_state(self) -> None:
+        """For viewers, when no update does it any more."""
+        state = self.state
+        if state != self._recorded:
+            self._recorded = state
+            self._journal.add_state(self._journal.last_update, STATE_NAME, state)
+            try:
+                self._journal.commit()
+            except JournalError as error:  # a full disk; what is collected goes in with the next commit
+                log.warning("%s", error)
 
     def file(self, job: EvaluationJob, grade: Grade) -> list[RatedUpdate]:
         """To the journal, to the callbacks, and to the folder of checkpoints if it is the strongest."""

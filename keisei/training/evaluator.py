@@ -12,7 +12,12 @@ from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from keisei.training.evaluator_process import EvaluationDone, EvaluationFailed, EvaluationJob
+from keisei.training.evaluator_process import (
+    EvaluationDone,
+    EvaluationFailed,
+    EvaluationJob,
+    EvaluationProgress,
+)
 from keisei.training.parallel.channel import Channel, ChannelWatch
 from keisei.training.parallel.messages import Failure
 from keisei.training.parallel.self_play_worker import LAST_WORDS_SECONDS
@@ -46,6 +51,8 @@ class Evaluator:
         self._running: EvaluationJob | None = None
         self._waiting: EvaluationJob | None = None
         self._attempts = 0
+        #: How far the match is that is being played, None before its first games have ended.
+        self.progress: EvaluationProgress | None = None
         self._last_words = ""
         self._cause = ""
         #: Too many processes have died: nothing is measured any more.
@@ -142,6 +149,7 @@ class Evaluator:
 
     def _lend(self, channel: Channel) -> None:
         self._attempts += 1
+        self.progress = None
         self._last_words = ""
         channel.send(self._running)
 
@@ -150,7 +158,10 @@ class Evaluator:
             log.error("the evaluator failed:\n%s", message.traceback)
             self._last_words = f": {message.error}"
             return []
-        self._running = None
+        if isinstance(message, EvaluationProgress):
+            self.progress = message
+            return []
+        self._running = self.progress = None
         self._budget.delivered(ONLY_ONE)
         return [message]
 
@@ -173,6 +184,7 @@ class Evaluator:
         return [EvaluationFailed(job, f"{cause}, {self._attempts} times in a row")]
 
     def _end_process(self) -> None:
+        self.progress = None
         process, self._process = self._process, None
         channel, self._channel = self._channel, None
         if channel is not None:

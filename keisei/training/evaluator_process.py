@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 import traceback
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,12 +29,15 @@ from keisei.training.parallel.self_play_worker import (
 
 if TYPE_CHECKING:
     from keisei.config_schema import AppConfig
+    from keisei.evaluation.scores import Score
     from keisei.training.grading import Grade
 
 #: The lowest priority there is: where all cores are busy with training, evaluations get what is left.
 NICENESS = 19
 #: How long an idle evaluator sleeps at most. Messages wake it at once.
 IDLE_SECONDS = 1.0
+#: How often the trainer hears how far a match is; it records that once an update.
+PROGRESS_SECONDS = 0.5
 
 
 class EvaluationJob(NamedTuple):
@@ -41,6 +46,18 @@ class EvaluationJob(NamedTuple):
     update: int
     plies: int
     path: Path
+
+
+class EvaluationProgress(NamedTuple):
+    """How far the match is that is being played now."""
+
+    job: EvaluationJob
+    opponent: str
+    wins: int
+    draws: int
+    losses: int
+    planned: int
+    """Games of the whole match."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,7 @@ class EvaluatorProcess(SpawnProcess):
         self._config = config
         self._registry = registry
         self._channel = channel
+        self._told_at = 0.0
         # The kernel means the thread that started a process when it speaks of its parent.
         self._may_die_with_starter = threading.current_thread() is threading.main_thread()
 
@@ -108,11 +126,19 @@ class EvaluatorProcess(SpawnProcess):
                 inference.device,
                 name=f"policy:{loaded.name}",
                 registry=self._registry,
+                on_game=partial(self._progress, job),
                 should_stop=self._is_alone,
             )
         except KeiseiError as error:
             return EvaluationFailed(job, str(error))
         return EvaluationDone(job, result)
+
+    def _progress(self, job: EvaluationJob, opponent: str, score: Score, planned: int) -> None:
+        now = time.monotonic()
+        if now - self._told_at >= PROGRESS_SECONDS:
+            self._told_at = now
+            counts = (score.wins, score.draws, score.losses)
+            self._channel.send(EvaluationProgress(job, opponent, *counts, planned))
 
     def _is_alone(self) -> bool:
         """Whether the trainer is gone. It sends no second job before the first is done, so there is nothing to read."""

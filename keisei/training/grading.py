@@ -21,7 +21,8 @@ from keisei.evaluation.ratings import Rating
 from keisei.evaluation.registry import Conditions, Registry
 from keisei.evaluation.scores import Score
 
-Progress = Callable[[str, int, int], None]
+#: Opponent, score so far, games in all.
+Progress = Callable[[str, Score, int], None]
 
 
 @dataclass(frozen=True)

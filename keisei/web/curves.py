@@ -2,10 +2,9 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from keisei.record.journal_reader import MetricPoint
 
@@ -98,58 +97,64 @@ CATALOGUE: Final = (
 )
 
 
+class Smoother(NamedTuple):
+    """An exponential moving average without a bias to the start, as far as it has come."""
+
+    weight: float
+    average: float = 0.0
+    total: float = 0.0
+
+    def after(self, value: float) -> tuple["Smoother", float]:
+        """The average with one value more, and what it says there; a gap (NaN) stays a gap."""
+        if not math.isfinite(value):
+            return self, math.nan
+        average = self.weight * self.average + (1 - self.weight) * value
+        total = self.weight * self.total + (1 - self.weight)
+        return Smoother(self.weight, average, total), average / total
+
+
 def smoothed(values: Sequence[float], weight: float) -> list[float]:
-    """Exponential moving average without a bias to the start; gaps (NaN) stay gaps."""
-    average = total = 0.0
-    result = []
+    """The moving average at every value."""
+    smoother, result = Smoother(weight), []
     for value in values:
-        if math.isfinite(value):
-            average = weight * average + (1 - weight) * value
-            total = weight * total + (1 - weight)
-            result.append(average / total)
-        else:
-            result.append(math.nan)
+        smoother, average = smoother.after(value)
+        result.append(average)
     return result
 
 
-def axis_values(points: Sequence[MetricPoint], axis: Axis) -> list[float]:
-    """Where the points stand on the chosen axis; hours count from the first point."""
-    readings: Mapping[Axis, Callable[[MetricPoint], float]] = {
-        "updates": lambda point: point.update,
-        "plies": lambda point: point.plies,
-        "hours": lambda point: (point.time - points[0].time) / SECONDS_PER_HOUR,
-    }
-    return [readings[axis](point) for point in points]
+def axis_place(point: MetricPoint, axis: Axis, first: MetricPoint) -> float:
+    """Where a point stands on the chosen axis; hours count from the first point."""
+    match axis:
+        case "updates":
+            return point.update
+        case "plies":
+            return point.plies
+        case "hours":
+            return (point.time - first.time) / SECONDS_PER_HOUR
+
+
+def stretch_length(count: int, limit: int = MAX_POINTS) -> int:
+    """How many neighbours are averaged so that ``limit`` points stand for ``count``, the last of which stays as it is.
+
+    A power of two: while a line grows, its stretches stay what they are, and at times two become one.
+    """
+    length = 1
+    while math.ceil((count - 1) / length) + 1 > limit:
+        length *= 2
+    return length
 
 
 def thinned(pairs: Sequence[tuple[float, float]], limit: int = MAX_POINTS) -> list[tuple[float, float]]:
     """At most ``limit`` points: the mean of each stretch of neighbours; the last point is kept as it is."""
-    if len(pairs) <= limit:
-        return list(pairs)
-    stretches = limit - 1
-    edges = [index * (len(pairs) - 1) // stretches for index in range(stretches + 1)]
-    means = [_mean(pairs[begin:end]) for begin, end in pairwise(edges)]
-    return [*means, pairs[-1]]
+    earlier, length = pairs[:-1], stretch_length(len(pairs), limit)
+    means = [mean_point(earlier[begin : begin + length]) for begin in range(0, len(earlier), length)]
+    return [*means, *pairs[-1:]]
 
 
-def _mean(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def mean_point(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The middle of neighbours; those without a number do not count."""
     finite = [pair for pair in pairs if math.isfinite(pair[1])] or pairs
     return sum(x for x, _ in finite) / len(finite), sum(y for _, y in finite) / len(finite)
-
-
-def line_points(
-    points: Sequence[MetricPoint], axis: Axis, smoothing: float, *, log: bool
-) -> list[list[float | None]]:
-    """The points of one line for ECharts; None is a gap, and what a logarithm cannot show is one.
-
-    Smoothing counts the points that are shown, so that it looks alike on short and long runs.
-    """
-    pairs = thinned(list(zip(axis_values(points, axis), (point.value for point in points), strict=True)))
-    values = smoothed([value for _, value in pairs], smoothing)
-    return [
-        [x, float(f"{y:.5g}") if math.isfinite(y) and (y > 0 or not log) else None]
-        for (x, _), y in zip(pairs, values, strict=True)
-    ]
 
 
 def points_text(points: Sequence[Sequence[float | None]]) -> str:
@@ -162,10 +167,10 @@ def points_text(points: Sequence[Sequence[float | None]]) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """A named line of a chart."""
+    """A named line of a chart; ``data`` are its points as `points_text` writes them."""
 
     name: str
-    points: list[list[float | None]]
+    data: str
 
 
 def chart(lines: Sequence[Line], axis_name: str, *, log: bool, dark: bool | None) -> dict[str, Any]:
@@ -214,7 +219,7 @@ def chart(lines: Sequence[Line], axis_name: str, *, log: bool, dark: bool | None
             {
                 "type": "line",
                 "name": line.name,
-                ":data": points_text(line.points),
+                ":data": line.data,
                 "showSymbol": False,
                 "lineStyle": {"width": 2},
             }

@@ -43,9 +43,9 @@ class GameViewer:
             self._thought = ui.label().classes("k-note k-thought")
             self._graph_place = ui.element("div").classes("w-full")
             with ui.element("div").classes("k-row no-wrap"):
-                self._slider = ui.slider(
-                    min=0, max=1, value=0, on_change=lambda event: self.scrub(event.value)
-                )
+                self._slider = ui.slider(min=0, max=1, value=0)
+                # Only what the visitor does: a game that plays by itself moves the slider too.
+                self._slider.on("update:model-value", self._slid)
                 self._slider.props('aria-label="Ply" label').classes("grow q-mx-sm")
                 self._counter = ui.label().classes("k-note k-counter")
             with ui.element("div").classes("k-row"):
@@ -134,6 +134,10 @@ class GameViewer:
         if self._graph is not None:
             self._graph.set_visibility(any(share is not None for share in self._shares))
             self._graph.set_content(win_graph(self._shares, last, index))
+
+    def _slid(self, event: GenericEventArguments) -> None:
+        if isinstance(event.args, int | float):
+            self.scrub(event.args)
 
     def _clicked(self, event: GenericEventArguments) -> None:
         if isinstance(event.args, str) and event.args.isdecimal():

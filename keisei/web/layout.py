@@ -1,17 +1,16 @@
 """What all panels share: the header with its links, cards, tiles, and the page shown while there is no run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from nicegui import ui
+from nicegui import Event, ui
 
+from keisei.web.run_feed import RunFeed
 from keisei.web.visit import LOOKS, Look, Visit, look_cookie_script
 
 STYLE_SHEET: Final = Path(__file__).with_name("page.css")
-#: How often a page looks for news; with the feed's own pause a figure is at most a second old.
-REFRESH_SECONDS: Final = 0.3
 #: Panels by path, in the order of the header.
 PANELS: Final = {
     "/": "Now",
@@ -56,11 +55,20 @@ def _look_choice(look: Look, value: str) -> None:
     select.on_value_change(lambda event: ui.run_javascript(look_cookie_script(look, event.value)))
 
 
+def on_news(feed: RunFeed, refresh: Callable[[], None]) -> None:
+    """Have ``refresh`` called after every change of a run, as long as this visitor stays."""
+    news = Event[[]]()  # it keeps what goes wrong in one panel away from the other visitors
+    news.subscribe(refresh)
+    feed.listeners.append(news.emit)
+    ui.context.client.on_delete(lambda: feed.listeners.remove(news.emit))
+
+
 def no_run(visit: Visit) -> None:
     """What to see while there is nothing to see."""
     with card("No run yet"):
         note(
-            f"There is no run in {visit.library.folder}. Start one with `keisei train`, then reload this page."
+            f"There is no run in {visit.library.folder}. Start one with `keisei train`, then reload this page; "
+            "meanwhile, Play has a network that comes with Keisei."
         )
 
 

@@ -54,6 +54,18 @@ class LiveBoard:
         self._rested = 0
         self.index = 0
         """The frame that is shown."""
+        self._frame: tuple[WatchedGame, int, bool, Frame] | None = None
+
+    @property
+    def frame(self) -> Frame | None:
+        """What is on the board, made once for all visitors."""
+        game = self.game
+        if game is None:
+            return None
+        shown = (game, self.index, self.index == game.last)
+        if self._frame is None or self._frame[:3] != shown:
+            self._frame = (*shown, game.frame(self.index))
+        return self._frame[3]
 
     @property
     def game(self) -> WatchedGame | None:

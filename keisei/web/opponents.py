@@ -1,4 +1,4 @@
-"""Whom a visitor can play: checkpoints of the runs on this page, and engines named on the command line.
+"""Whom a visitor can play: checkpoints of the page's runs, engines named on the command line, the shipped network.
 
 A browser chooses by name among these; no command ever comes from it.
 """
@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from keisei.errors import WebError
+from keisei.networks import SHIPPED
 from keisei.web.run_library import RunLibrary
 from keisei.web.usi_process import UsiProcess
 
 #: Each holds a network in memory.
 MAX_ENGINES: Final = 8
 MAX_CHECKPOINTS: Final = 30
+#: No run's checkpoint has such a name: theirs have a comma.
+SHIPPED_NAME: Final = f"Keisei's {SHIPPED} network"
 _OWN_ENGINE: Final = (sys.executable, "-c", "from keisei.usi.main import main; main()")
 
 
@@ -29,11 +32,12 @@ class Opponents:
         self._starting = asyncio.Lock()
 
     def commands(self, run: str | None) -> dict[str, Sequence[str]]:
-        """Commands by name: engines first, then the run's checkpoints from the newest on."""
+        """Commands by name: engines first, then the run's checkpoints from the newest on, then the shipped network."""
         found = dict(self._engines)
         if run is not None:
             for path in self._library.feed(run).facts.checkpoints[: -MAX_CHECKPOINTS - 1 : -1]:
                 found[f"{run}, {path.name}"] = (*_OWN_ENGINE, str(path.resolve()))
+        found[SHIPPED_NAME] = (*_OWN_ENGINE, SHIPPED)
         return found
 
     async def start(

@@ -1,6 +1,7 @@
 """What the page knows of one run: its journal, read a little further at every look.
 
-One feed serves all clients, so five of them cost the run no more than one: at most a few small reads a second.
+One feed serves all visitors, so five of them cost the run no more than one: a few small reads a second, and panels are
+drawn only when there is something new to show.
 """
 
 import time
@@ -36,6 +37,7 @@ class _Held:
     """What was read so far. ``metrics`` grow by name when somebody asks for them."""
 
     latest: dict[str, MetricPoint] = field(default_factory=dict)
+    newest: MetricPoint | None = None
     metrics: dict[str, list[MetricPoint]] = field(default_factory=dict)
     games: list[Entry[Game]] = field(default_factory=list)
     events: list[Entry[Event]] = field(default_factory=list)
@@ -60,6 +62,9 @@ class RunFeed:
         self._clock = clock
         self._looked_at = -LOOK_SECONDS
         self._facts_at = -FACTS_SECONDS
+        self.listeners: list[Callable[[], None]] = []
+        """Whom `tell` tells that something has changed."""
+        self._told = 0
         self._reader: JournalReader | None = None
         self._file: int | None = None
         self._held = _Held()
@@ -77,6 +82,13 @@ class RunFeed:
                     self.problem = str(error)
                     self.version += 1
         return self.version
+
+    def tell(self) -> None:
+        """Look for those who listen, and tell them if anything has changed since they were told last."""
+        if self.listeners and self.look() != self._told:
+            self._told = self.version
+            for listener in tuple(self.listeners):
+                listener()
 
     def _read_on(self) -> None:
         reader = self._open()
@@ -99,6 +111,7 @@ class RunFeed:
         if any(news) or latest != held.latest or states != held.states:
             self.version += 1
         held.latest, held.states = latest, states
+        held.newest = max(latest.values(), key=lambda point: point.update, default=None)
         _append(held.events, events, MAX_EVENTS)
         _append(held.games, games, MAX_GAMES)
         _append(held.evaluations, evaluations, MAX_EVALUATIONS)
@@ -188,14 +201,19 @@ class RunFeed:
 
     def newest_point(self) -> MetricPoint | None:
         """Where the run is: the point of the newest update."""
-        return max(self._held.latest.values(), key=lambda point: point.update, default=None)
+        return self._held.newest
 
     def series(self, name: str) -> list[MetricPoint]:
-        """All values of one metric; only those of new updates are read again."""
-        if self._reader is None or name not in self._held.latest:
+        """All values of one metric: always the same list, to which new ones are added."""
+        latest = self._held.latest.get(name)
+        if self._reader is None or latest is None:
             return []
         points = self._held.metrics.setdefault(name, [])
-        points += self._reader.series(name, points[-1].update if points else -1)
+        last = points[-1].update if points else -1
+        if latest.update == last + 1:  # nothing can lie between: the journal need not be asked
+            points.append(latest)
+        elif latest.update > last:
+            points += self._reader.series(name, last)
         return points
 
     def game(self, row: int) -> Entry[Game] | None:

@@ -37,11 +37,14 @@ class RunLibrary:
 
     def names(self) -> list[str]:
         """The runs, the one trained last first."""
+        self._rescan()
+        return sorted(self._runs, key=lambda name: self._runs[name].last_trained, reverse=True)
+
+    def _rescan(self) -> None:
         now = self._clock()
         if now - self._scanned_at >= RESCAN_SECONDS:
             self._scanned_at = now
             self._runs = {run.name: run for run in self._scan()}
-        return sorted(self._runs, key=lambda name: self._runs[name].last_trained, reverse=True)
 
     def _scan(self) -> list[RunDirectory]:
         if (self.folder / FORMAT_FILE).is_file():
@@ -50,13 +53,19 @@ class RunLibrary:
 
     def feed(self, name: str) -> RunFeed:
         """The feed of the run called ``name``, up to date."""
-        if name not in self.names():
+        self._rescan()
+        if name not in self._runs:
             raise RunDirectoryError(f"no run called {name!r} on this page; it shows {sorted(self._runs)!r}")
         feed = self._feeds.get(name)
         if feed is None:
             feed = self._feeds[name] = RunFeed(self._runs[name])
         feed.look()
         return feed
+
+    def beat(self) -> None:
+        """Look at the runs that somebody watches, and tell whoever does; one beat serves all visitors."""
+        for feed in tuple(self._feeds.values()):
+            feed.tell()
 
     def close(self) -> None:
         """Close all journals."""

@@ -1,5 +1,6 @@
 """The page as a server: routes, guard and limits put together, and run until Ctrl-C."""
 
+import asyncio
 import os
 import socket
 import webbrowser
@@ -7,11 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from fastapi import FastAPI
 from nicegui import Client, core, ui
+from socketio.packet import Packet  # type: ignore[import-untyped]  # socketio has no types
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -30,6 +32,19 @@ MAX_PAGES: Final = 4 * MAX_SOCKETS
 MAX_CONNECTIONS: Final = 512
 #: The page, and the engines that it starts, take what a run leaves of the processors.
 NICENESS: Final = 10
+
+#: How often the server looks whether Ctrl-C was pressed; uvicorn by itself does ten times a second.
+TICK_SECONDS: Final = 0.5
+
+#: The event by which NiceGUI sends files.
+DOWNLOAD: Final = "download"
+
+#: How often journals are looked at for news: an update is shown half of it later on average. More than the feed's
+#: own pause, or every other look would come too early.
+BEAT_SECONDS: Final = 0.25
+
+#: Panels that have something to show before there is any run.
+RUNLESS_PATHS: Final = frozenset({"/play"})
 
 Builder = Callable[[Visit], None]
 
@@ -51,6 +66,7 @@ def make_app(library: RunLibrary, opponents: Opponents, access: Access) -> Guard
         _add_page(path, builders[path], library)
     # No refresh of bindings: controls write into plain objects that nobody else changes.
     ui.run_with(app, title="Keisei", show_welcome_message=False, binding_refresh_interval=None)
+    core.app.timer(BEAT_SECONDS, library.beat)
     _bound_sockets()
     return Guard(app, access)
 
@@ -62,7 +78,7 @@ def _add_page(path: str, build: Builder, library: RunLibrary) -> None:
             return PlainTextResponse("Too many pages are open; close some.\n", HTTPStatus.SERVICE_UNAVAILABLE)
         visit = Visit.of(request, library)
         head(visit, path)
-        if visit.run is None:
+        if visit.run is None and path not in RUNLESS_PATHS:
             no_run(visit)
         else:
             build(visit)
@@ -74,6 +90,16 @@ def _bound_sockets() -> None:
     core.app.config.socket_io_js_transports = ["websocket"]
     core.sio.eio.transports = ["websocket"]
     core.sio.eio.max_http_buffer_size = MAX_MESSAGE_BYTES
+    core.sio.packet_class = _Packet
+
+
+class _Packet(Packet):  # type: ignore[misc]  # likewise
+    """A message that is searched for bytes only where there can be any; that took an eighth of the page's time."""
+
+    @classmethod
+    def data_is_binary(cls, data: Any) -> bool:
+        # Of `Packet`, not of the parent: its search calls itself through the class.
+        return isinstance(data, list) and data[:1] == [DOWNLOAD] and bool(Packet.data_is_binary(data))
 
 
 def serve(
@@ -106,9 +132,17 @@ def serve(
     if open_browser:
         webbrowser.open(access.address())
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        _Server(config).run(sockets=[listener])
     finally:
         library.close()
+
+
+class _Server(uvicorn.Server):
+    """Asks seldom whether it is to end: every time wakes a process on a core that a trainer may want."""
+
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):
+            await asyncio.sleep(TICK_SECONDS)
 
 
 def _listen(access: Access) -> socket.socket:

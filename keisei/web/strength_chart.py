@@ -119,7 +119,23 @@ def _series(name: str, colour: str, points: Sequence[Measured]) -> list[dict[str
     ]
 
 
-# ---- tables
+# ---- words and tables
+
+
+def match_score(match: object) -> str:
+    """How far a match is, as the trainer recorded it; empty where that cannot be told."""
+    if not isinstance(match, dict):
+        return ""
+    counts = [match.get(name) for name in ("wins", "draws", "losses", "planned")]
+    wins, draws, losses, planned = (count if isinstance(count, int) else 0 for count in counts)
+    played = wins + draws + losses
+    if not 0 < played <= planned:
+        return ""
+    score = (wins + draws / 2) / played
+    return (
+        f"{played} of {planned} games against {match.get('opponent')}: {score:.1%} so far "
+        f"({wins} won, {draws} drawn, {losses} lost)"
+    )
 
 
 def cross_table(

@@ -68,7 +68,8 @@ def test_panel_renders_at_desk_and_phone_width(browser: Browser, server: PageSer
         expect(page.get_by_text(PANELS[panel]).first).to_be_visible()
         expect(page.get_by_role("link", name="Now")).to_be_visible()
         page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        # Charts follow the new width a moment later.
+        page.wait_for_function(f"document.documentElement.scrollWidth <= {PHONE['width']}")
 
 
 def test_charts_are_drawn_and_compared(browser: Browser, server: PageServer) -> None:
@@ -115,6 +116,16 @@ def test_filter_narrows_the_list(browser: Browser, server: PageServer) -> None:
         expect(page.get_by_text("draw 7 · max plies 7")).to_be_visible()
         page.get_by_label("player").fill("nobody")
         expect(page.get_by_text("No kept game passes this filter.")).to_be_visible()
+
+
+def test_games_are_leafed_through_and_sorted_as_a_whole(browser: Browser, server: PageServer) -> None:
+    with visiting(browser, server, "/games?run=quiet-lance") as page:
+        expect(page.get_by_role("button", name="Open game 24")).to_be_visible()
+        page.get_by_role("button", name="Next page").click()
+        expect(page.get_by_role("button", name="Open game 14")).to_be_visible()
+        expect(page.get_by_role("button", name="Open game 24")).to_have_count(0)
+        page.get_by_role("columnheader", name="game").click()
+        expect(page.get_by_role("button", name="Open game 1", exact=True)).to_be_visible()
 
 
 def test_opening_tree_is_walked(browser: Browser, server: PageServer) -> None:
@@ -261,6 +272,22 @@ def test_new_updates_appear_within_a_second(browser: Browser, tmp_path: Path) ->
         assert min(lags) <= 1.0, lags
 
 
+def test_curves_grow_while_somebody_looks(browser: Browser, tmp_path: Path) -> None:
+    run = record_run(tmp_path, "live", updates=5, games=1)
+    points = """() => getElement(document.querySelector('.nicegui-echart').id.slice(1)).chart
+      ?.getOption()?.series?.[0]?.data?.length"""
+    with (
+        serving(tmp_path) as server,
+        visiting(browser, server, "/learning") as page,
+        Journal(run.journal_path) as journal,
+    ):
+        page.wait_for_function(f"({points})() === 5")
+        for update in (6, 7):
+            journal.add_metrics(update, update * PLIES_PER_UPDATE, metrics_of(update, Random(update)))
+            journal.commit()
+            page.wait_for_function(f"({points})() === {update}")
+
+
 def test_page_comes_back_after_the_server_restarts(browser: Browser, runs: Path) -> None:
     server = start_page(runs)
     context = browser.new_context(viewport=DESK)  # type: ignore[arg-type]
@@ -305,7 +332,7 @@ def test_large_run_opens_in_two_seconds(browser: Browser, tmp_path: Path) -> Non
         assert len(journal.games()) == LARGE_GAMES
     with serving(tmp_path) as server:
         for panel, text in {
-            "/games": "the newest 300 of 5,000 games",
+            "/games": "5,000 games",
             "/learning": "Explained variance",
         }.items():
             # The machine may be busy with other tests; that it can be done once is what counts.

@@ -136,6 +136,18 @@ def test_ratings_the_strongest_and_the_exam_are_told(browser: Browser, server: P
         expect(page.locator("canvas").nth(1)).to_be_visible()
 
 
+def test_the_match_in_play_is_told_with_its_games_and_its_score(browser: Browser, tmp_path: Path) -> None:
+    run = record_run(tmp_path, "live", updates=5, games=1)
+    match = {"opponent": "greedy", "planned": 400, "wins": 80, "draws": 11, "losses": 29}
+    with run.lock(), Journal(run.journal_path) as journal:
+        journal.add_state(5, "evaluation", {"measuring": [4], "match": match})
+        journal.commit()
+        with serving(tmp_path) as server, visiting(browser, server, "/strength") as page:
+            expect(
+                page.get_by_text("after update 4, 120 of 400 games against greedy: 71.2% so far")
+            ).to_be_visible()
+
+
 def test_every_worker_has_its_line(browser: Browser, server: PageServer) -> None:
     with visiting(browser, server, "/workers") as page:
         expect(page.get_by_role("cell", name="waiting for slot")).to_be_visible()

@@ -102,7 +102,7 @@ def test_progress_is_told_up_to_the_last_game() -> None:
         random_openings(4, seed=1),
         max_plies=12,
         games_at_once=3,
-        on_game=lambda done, total: told.append((done, total)),
+        on_game=lambda score, total: told.append((score.games, total)),
     )
     assert told[-1] == (8, 8)
     assert [done for done, _ in told] == sorted({done for done, _ in told})

@@ -15,7 +15,7 @@ from keisei.evaluation.scores import Score
 from keisei.record.journal import Journal, JournalReader
 from keisei.record.strength import rated_updates
 from keisei.training.callbacks import CallbackRunner
-from keisei.training.evaluations import Evaluations
+from keisei.training.evaluations import STATE_NAME, Evaluations
 from keisei.training.evaluator import Evaluator
 from keisei.training.evaluator_process import EvaluationJob
 from keisei.training.events import CheckpointRated, EvaluationFinished
@@ -139,3 +139,26 @@ def test_a_user_who_wants_to_leave_does_not_wait(desk: Desk) -> None:
     desk.evaluations.hand_over(*desk.job(1))
     desk.evaluations.finish(should_stop=lambda: True)
     assert desk.evaluator.pid is None
+
+
+def test_the_match_in_play_is_in_the_journal_while_the_end_of_a_run_waits_for_it(desk: Desk) -> None:
+    whistle = desk.folder / "whistle"
+    (desk.folder / "deaths").write_bytes(b"")
+    launch = partial(StandInEvaluator, deaths=desk.folder / "deaths", whistle=whistle)
+    desk.evaluator = Evaluator(launch)
+    evaluations = desk.open()
+    recorded: list[dict[str, object]] = []
+
+    def look() -> bool:
+        with JournalReader(desk.journal.path) as journal:
+            state = journal.state(STATE_NAME)
+        if state is not None and state.content not in recorded:
+            recorded.append(state.content)
+        return any("match" in content for content in recorded)
+
+    evaluations.hand_over(*desk.job(7))
+    evaluations.finish(should_stop=look)
+    match = {"opponent": "random", "planned": 12, "wins": 3, "draws": 1, "losses": 2}
+    assert recorded[-1] == {"measuring": [7], "match": match}
+    look()
+    assert recorded[-1] == {"measuring": []}

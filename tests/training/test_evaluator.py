@@ -7,10 +7,15 @@ from pathlib import Path
 
 import psutil
 import pytest
-from stand_in_evaluator import FixedGrade, StandInEvaluator
+from stand_in_evaluator import HALF_TIME, FixedGrade, StandInEvaluator
 
 from keisei.training.evaluator import Evaluator, Outcome
-from keisei.training.evaluator_process import EvaluationDone, EvaluationFailed, EvaluationJob
+from keisei.training.evaluator_process import (
+    EvaluationDone,
+    EvaluationFailed,
+    EvaluationJob,
+    EvaluationProgress,
+)
 from keisei.training.parallel.worker_supervision import RestartBudget
 
 PATIENCE_SECONDS = 60.0
@@ -27,8 +32,8 @@ def deaths(tmp_path: Path) -> Path:
 def make(deaths: Path) -> Iterator[Callable[..., Evaluator]]:
     made: list[Evaluator] = []
 
-    def evaluator(last_words: str = "", restarts: int = 5) -> Evaluator:
-        launch = partial(StandInEvaluator, deaths=deaths, last_words=last_words)
+    def evaluator(last_words: str = "", restarts: int = 5, whistle: Path | None = None) -> Evaluator:
+        launch = partial(StandInEvaluator, deaths=deaths, last_words=last_words, whistle=whistle)
         made.append(Evaluator(launch, RestartBudget(restarts, window_seconds=3600)))
         return made[-1]
 
@@ -64,6 +69,23 @@ def test_results_come_back_with_the_update_and_plies_they_belong_to(make: Callab
     evaluator.request(job(5))
     assert outcomes(evaluator) == [done(5)]
     assert evaluator.pid == first, "one process measures them all"
+
+
+def test_progress_of_the_match_in_play_is_known_until_it_is_over(
+    make: Callable[..., Evaluator], tmp_path: Path
+) -> None:
+    whistle = tmp_path / "whistle"
+    evaluator = make(whistle=whistle)
+    assert evaluator.progress is None
+    evaluator.request(job(3))
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while evaluator.progress is None and time.monotonic() < deadline:
+        assert evaluator.poll() == []
+        evaluator.wait(0.05)
+    assert evaluator.progress == EvaluationProgress(job(3), *HALF_TIME)
+    whistle.touch()
+    assert outcomes(evaluator) == [done(3)]
+    assert evaluator.progress is None
 
 
 def test_a_newer_checkpoint_takes_the_place_of_one_that_waits(make: Callable[..., Evaluator]) -> None:

@@ -19,6 +19,7 @@ from keisei.training.evaluator_process import (
     EvaluationDone,
     EvaluationFailed,
     EvaluationJob,
+    EvaluationProgress,
     EvaluatorProcess,
 )
 from keisei.training.grading import grade
@@ -62,14 +63,17 @@ def channel(tmp_path: Path) -> Iterator[Channel]:
     assert process.exitcode is not None, "it leaves when the trainer hangs up"
 
 
-def answer(channel: Channel) -> object:
+def answers(channel: Channel) -> list[object]:
+    """What is told of a checkpoint, the last of it the result."""
+    found: list[object] = []
     watch = ChannelWatch()
     watch.add(channel)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         watch.wait(1.0)
-        for message in channel.receive():
-            return message
+        found += channel.receive()
+        if found and not isinstance(found[-1], EvaluationProgress):
+            return found
     raise TimeoutError("the evaluator did not answer")
 
 
@@ -80,15 +84,18 @@ def test_it_measures_what_the_trainer_would_and_survives_a_checkpoint_that_is_no
     path = run.checkpoints_path / "update-00000001"
     missing, sound = EvaluationJob(9, 900, tmp_path / "update-00000009"), EvaluationJob(1, 100, path)
     channel.send(missing)
-    failed = answer(channel)
+    (failed,) = answers(channel)
     channel.send(sound)
-    measured = answer(channel)
+    progress, *_, measured = answers(channel)
     assert isinstance(failed, EvaluationFailed)
     assert failed.job == missing
     assert "update-00000009" in failed.reason
     network, _ = load_network(path)
     assert isinstance(measured, EvaluationDone)
     assert measured.job == sound
+    assert isinstance(progress, EvaluationProgress)
+    assert (progress.job, progress.opponent, progress.planned) == (sound, "random", 4)
+    assert 0 < progress.wins + progress.draws + progress.losses <= 4
     rating = measured.grade.rating
     assert rating is not None
     assert rating.name.startswith("policy:measured@1#")

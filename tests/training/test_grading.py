@@ -14,6 +14,7 @@ from keisei.core.networks import ActorCritic
 from keisei.errors import ConfigError
 from keisei.evaluation.openings import OPENING_PLIES
 from keisei.evaluation.registry import Conditions, Registry
+from keisei.evaluation.scores import Score
 from keisei.training.grading import Grade, grade
 
 CPU = torch.device("cpu")
@@ -60,17 +61,17 @@ def test_measuring_leaves_the_network_and_the_random_state_alone(measure: Callab
 
 
 def test_progress_is_told_by_opponent(measure: Callable[..., Grade]) -> None:
-    told: list[tuple[str, int, int]] = []
-    measure(graded(), network(), on_game=lambda *progress: told.append(progress))
-    assert ("random", 6, 6) in told
-    assert told[-1] == ("greedy", 6, 6)
+    told: list[tuple[str, Score, int]] = []
+    found = measure(graded(), network(), on_game=lambda *progress: told.append(progress))
+    assert ("random", found.scores["random"], 6) in told
+    assert told[-1] == ("greedy", found.scores["greedy"], 6)
 
 
 def test_a_stopped_measurement_leaves_out_what_was_not_finished(measure: Callable[..., Grade]) -> None:
     finished: list[str] = []
 
-    def note(name: str, done: int, total: int) -> None:
-        if done == total:
+    def note(name: str, score: Score, total: int) -> None:
+        if score.games == total:
             finished.append(name)
 
     stopped = measure(graded(), network(), on_game=note, should_stop=lambda: bool(finished))

@@ -9,12 +9,11 @@ from keisei.record.journal_reader import MetricPoint
 from keisei.web.curves import (
     AXES,
     CATALOGUE,
-    MAX_POINTS,
     Line,
-    axis_values,
+    axis_place,
     chart,
-    line_points,
     smoothed,
+    stretch_length,
     thinned,
 )
 
@@ -60,27 +59,21 @@ def test_thinning_keeps_the_ends_the_order_and_the_range(values: list[float], li
 
 def test_axes_count_updates_plies_and_hours() -> None:
     line = points([1.0, 2.0, 3.0])
-    assert axis_values(line, "updates") == [1, 2, 3]
-    assert axis_values(line, "plies") == [100, 200, 300]
-    assert axis_values(line, "hours") == [0.0, 1.0, 2.0]
+    places = {axis: [axis_place(point, axis, line[0]) for point in line] for axis in AXES}
+    assert places == {"updates": [1, 2, 3], "plies": [100, 200, 300], "hours": [0.0, 1.0, 2.0]}
     assert AXES == ("updates", "plies", "hours")
 
 
-def test_a_logarithm_shows_no_number_that_it_has_not() -> None:
-    assert line_points(points([-1.0, 0.0, 2.0]), "updates", 0.0, log=True) == [[1, None], [2, None], [3, 2.0]]
-    assert line_points(points([-1.0, math.inf]), "updates", 0.0, log=False) == [[1, -1.0], [2, None]]
-
-
-def test_long_lines_are_thinned_before_they_are_smoothed() -> None:
-    line = line_points(
-        points([float(index % 2) for index in range(10 * MAX_POINTS)]), "updates", 0.0, log=False
-    )
-    assert len(line) == MAX_POINTS
-    assert all(0.3 < value < 0.7 for _, value in line[:-1] if value is not None)
+@given(st.integers(1, 5_000), st.integers(2, 300))
+def test_stretches_are_as_short_as_they_may_be_and_only_ever_double(count: int, limit: int) -> None:
+    length = stretch_length(count, limit)
+    assert math.ceil((count - 1) / length) + 1 <= limit
+    assert length == 1 or math.ceil((count - 1) / (length // 2)) + 1 > limit
+    assert stretch_length(count + 1, limit) in (length, 2 * length)
 
 
 def test_tooltips_are_drawn_and_not_written_as_html() -> None:
-    options = chart([Line("<b>", [[1, 2.0]])], "updates", log=True, dark=None)
+    options = chart([Line("<b>", "[[1,2]]")], "updates", log=True, dark=None)
     assert options["tooltip"]["renderMode"] == "richText"
     assert options["yAxis"]["type"] == "log"
 

@@ -53,6 +53,42 @@ def test_feed_forgets_what_a_rewind_removed(run: RunDirectory) -> None:
     assert feed.newest_point().update == 3  # type: ignore[union-attr]
 
 
+def test_listeners_hear_of_every_change_once_and_of_nothing_else(run: RunDirectory) -> None:
+    clock = HandClock()
+    feed = RunFeed(run, clock)
+    heard: list[int] = []
+    feed.tell()
+    assert feed.newest_point() is None, "nobody listens: nothing is read"
+    feed.listeners.append(lambda: heard.append(feed.version))
+    feed.tell()
+    feed.tell()
+    assert heard == [feed.version]
+    with Journal(run.journal_path) as journal:
+        journal.add_metrics(5, 50, metrics_of(5, Random(5)))
+        journal.commit()
+        clock.advance(2 * LOOK_SECONDS)
+        feed.tell()
+    assert len(heard) == 2
+    assert feed.newest_point() is not None
+    assert feed.newest_point().update == 5  # type: ignore[union-attr]
+
+
+def test_a_series_is_one_list_that_grows_also_over_a_gap(run: RunDirectory) -> None:
+    clock = HandClock()
+    feed = RunFeed(run, clock)
+    feed.look()
+    entropy = feed.series("entropy")
+    with Journal(run.journal_path) as journal:
+        for update, metrics in ((5, {"entropy": 5.0}), (6, {"other": 6.0}), (7, {"entropy": 7.0})):
+            journal.add_metrics(update, 10 * update, metrics)
+            journal.commit()
+            clock.advance(2 * LOOK_SECONDS)
+            feed.look()
+            assert feed.series("entropy") is entropy
+    assert [point.update for point in entropy] == [1, 2, 3, 4, 5, 7]
+    assert [point.value for point in entropy][4:] == [5.0, 7.0]
+
+
 def test_nothing_new_changes_nothing(run: RunDirectory) -> None:
     clock = HandClock()
     feed = RunFeed(run, clock)

@@ -50,3 +50,13 @@ def test_feed_is_shared(runs: Path) -> None:
     library = RunLibrary(runs)
     assert library.feed("old") is library.feed("old")
     library.close()
+
+
+def test_a_beat_looks_at_the_runs_that_somebody_watches(runs: Path) -> None:
+    library = RunLibrary(runs)
+    heard: list[str] = []
+    library.feed("new").listeners.append(lambda: heard.append("new"))
+    library.feed("old")
+    library.beat()
+    library.beat()
+    assert heard == ["new"]

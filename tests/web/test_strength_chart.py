@@ -4,7 +4,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recorded_runs import match_result
+from recorded_runs import HOSTILE, match_result
 
 from keisei.record.journal_reader import Entry, MetricPoint
 from keisei.record.journal_schema import Exam, PlayerRating
@@ -16,6 +16,7 @@ from keisei.web.strength_chart import (
     elo_words,
     exam_rows,
     last_of_each,
+    match_score,
     places,
     rating_options,
     score_options,
@@ -91,3 +92,16 @@ def test_exams_are_told_by_length() -> None:
         {"update": 9, "mate 1": "100.0% of 50"},
         {"update": 5, "mate 1": "92.0% of 100", "mate 3": "–"},
     ]
+
+
+def test_a_match_in_play_is_told_with_its_games_and_its_score() -> None:
+    match = {"opponent": "greedy", "planned": 400, "wins": 80, "draws": 11, "losses": 29}
+    assert match_score(match) == "120 of 400 games against greedy: 71.2% so far (80 won, 11 drawn, 29 lost)"
+
+
+@pytest.mark.parametrize(
+    "match",
+    [None, HOSTILE, {}, {"wins": 0, "draws": 0, "losses": 0, "planned": 4}, {"wins": HOSTILE, "planned": 4}],
+)
+def test_a_match_of_which_nothing_is_known_has_no_words(match: object) -> None:
+    assert match_score(match) == ""

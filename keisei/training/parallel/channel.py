@@ -100,6 +100,7 @@ class ChannelWatch:
     def __init__(self) -> None:
         self._selector = Selector()
         self._events: dict[Channel, int] = {}
+        self._last_wait_was_in_vain = False
 
     def add(self, channel: Channel) -> None:
         self._events[channel] = selectors.EVENT_READ
@@ -125,11 +126,17 @@ class ChannelWatch:
         return ready
 
     def _selected(self, timeout_seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
-        """Watches for a moment before it sleeps: to be woken takes longer than many an answer."""
-        watched_until = time.perf_counter() + min(timeout_seconds, WATCHFUL_SECONDS)
+        """Watches for a moment before it sleeps: to be woken takes longer than many an answer.
+
+        After a wait in vain it sleeps at once: nobody is about to answer, and those who work need the core.
+        """
+        watchful = 0.0 if self._last_wait_was_in_vain else min(timeout_seconds, WATCHFUL_SECONDS)
+        watched_until = time.perf_counter() + watchful
         while not (selected := self._selector.select(0)) and time.perf_counter() < watched_until:
             pass
-        return selected or self._selector.select(timeout_seconds)
+        selected = selected or self._selector.select(timeout_seconds)
+        self._last_wait_was_in_vain = not selected
+        return selected
 
     def close(self) -> None:
         self._selector.close()

@@ -1,6 +1,6 @@
 """Games: every kept game, filtered, on a board, and as a file to take away."""
 
-from collections import Counter
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -12,16 +12,15 @@ from keisei.record.journal_reader import Entry
 from keisei.record.journal_schema import Game, Thought
 from keisei.shogi._native import MAX_PLY
 from keisei.web.films import KeptFilm
+from keisei.web.game_list import GameList, Leaf, reason_words, winner_words
 from keisei.web.game_review import GameReview
 from keisei.web.game_viewer import GameViewer
 from keisei.web.kept_games import FORMATS, GameFilter
-from keisei.web.layout import REFRESH_SECONDS, download_link, note
+from keisei.web.layout import download_link, note, on_news
 from keisei.web.live_boards import STEP_SECONDS
 from keisei.web.opponents import Opponents
 from keisei.web.visit import Visit
 
-#: More rows than anybody scrolls through; the filter finds the rest.
-MAX_ROWS: Final = 300
 ANY: Final = "any"
 _COLUMNS: Final[list[dict[str, Any]]] = [
     {"name": "game", "label": "game", "field": "game", "align": "left", "sortable": True},
@@ -69,7 +68,8 @@ class _GamesTable:
         self._visit = visit
         self._feed = visit.feed()
         self._wishes = _Wishes()
-        self._seen = -1
+        self._list = GameList(self._wishes.filter())
+        self._leaf = Leaf()
         with ui.element("div").classes("k-split"):
             self._viewer = GameViewer(
                 visit, "play through", is_playing=False, empty="No game has been kept yet."
@@ -83,13 +83,15 @@ class _GamesTable:
         with ui.element("div").classes("k-card"):
             controls = ui.element("div").classes("k-row")
             self._summary = note("")
-            self._table = ui.table(rows=[], columns=_COLUMNS, row_key="game", pagination=10)
+            # Pages and orders are made here: a browser gets the rows that it shows, not all of them with every update.
+            self._table = ui.table(rows=[], columns=_COLUMNS, row_key="game", pagination=self._leaf.rows)
+            self._table.on("request", self._turn_to, ["pagination"])
             self._table.add_slot("body-cell-game", _OPEN_CELL)
             self._table.on("open", self._opened)
         with controls:  # last: they fill the table as soon as they are there
             self._controls()
         self._refresh()
-        ui.timer(REFRESH_SECONDS, self._refresh)
+        on_news(self._feed, self._refresh)
         ui.timer(STEP_SECONDS, self._viewer.advance)
 
     def _controls(self) -> None:
@@ -104,16 +106,28 @@ class _GamesTable:
             number.props("dense").classes("w-24")
 
     def _refresh(self) -> None:
-        if self._feed.look() != self._seen:
-            self._seen = self._feed.version
-            self._fill()
-            if self._viewer.film is None and self._feed.games:
-                self._open(self._feed.games[-1].row)
+        self._show_leaf()
+        if self._viewer.film is None and self._feed.games:
+            self._open(self._feed.games[-1].row)
 
     def _fill(self) -> None:
-        found = self._wishes.filter().select(self._feed.games)
-        self._table.rows = [_row(entry) for entry in found[-MAX_ROWS:][::-1]]
-        self._summary.set_text(_summary(found))
+        """Another filter."""
+        self._list = GameList(self._wishes.filter())
+        self._leaf = replace(self._leaf, page=1)
+        self._show_leaf()
+
+    def _turn_to(self, event: GenericEventArguments) -> None:
+        self._leaf = Leaf.of(event.args.get("pagination") if isinstance(event.args, dict) else None)
+        self._show_leaf()
+
+    def _show_leaf(self) -> None:
+        self._list.look(self._feed.games)
+        rows = [_row(entry) for entry in self._list.leaf(self._leaf)]
+        pagination = self._leaf.as_quasar(len(self._list))
+        if rows != self._table.rows or pagination != self._table.pagination:
+            self._table.rows = rows
+            self._table.pagination = pagination
+        self._summary.set_text(self._list.summary())
 
     def _opened(self, event: GenericEventArguments) -> None:
         if isinstance(event.args, int):
@@ -147,20 +161,7 @@ def _row(entry: Entry[Game]) -> dict[str, Any]:
         "game": entry.row,
         "update": entry.update,
         "plies": len(game.moves),
-        "winner": game.winner or "draw",
-        "reason": game.reason.replace("_", " "),
+        "winner": winner_words(game),
+        "reason": reason_words(game),
         "players": game.black if game.black == game.white else f"{game.black} – {game.white}",
     }
-
-
-def _summary(found: list[Entry[Game]]) -> str:
-    if not found:
-        return "No kept game passes this filter."
-    results = Counter(entry.content.winner or "draw" for entry in found)
-    reasons = Counter(entry.content.reason.replace("_", " ") for entry in found)
-    shown = (
-        f"the newest {MAX_ROWS} of {len(found):,} games" if len(found) > MAX_ROWS else f"{len(found):,} games"
-    )
-    by_result = ", ".join(f"{name} {count}" for name, count in results.most_common())
-    by_reason = ", ".join(f"{name} {count}" for name, count in reasons.most_common())
-    return f"{shown} · {by_result} · {by_reason}"

@@ -9,7 +9,7 @@ from nicegui.events import GenericEventArguments
 from keisei.shogi.game import ShogiGame
 from keisei.web.board_picture import picture
 from keisei.web.films import arrow
-from keisei.web.layout import REFRESH_SECONDS, card, note
+from keisei.web.layout import card, note, on_news
 from keisei.web.opening_tree import Continuation, continuations
 from keisei.web.opponents import Opponents
 from keisei.web.priors import NOBODY, Priors
@@ -51,7 +51,7 @@ class _OpeningsTable:
         self._visit = visit
         self._feed = visit.feed()
         self._line: list[str] = []
-        self._seen = -1
+        self._seen = -1.0
         self._priors = {column: Priors(opponents, visit.run) for column in _PRIOR_COLUMNS}
         with ui.element("div").classes("k-split"):
             with ui.element("div").classes("k-card"):
@@ -61,7 +61,7 @@ class _OpeningsTable:
         for priors in self._priors.values():
             ui.context.client.on_delete(priors.leave)
         self._refresh()
-        ui.timer(REFRESH_SECONDS, self._refresh)
+        on_news(self._feed, self._refresh)
 
     def _controls(self, names: list[str]) -> None:
         self._path = note("")
@@ -88,8 +88,9 @@ class _OpeningsTable:
         )
 
     def _refresh(self) -> None:
-        if self._feed.look() != self._seen:
-            self._seen = self._feed.version
+        newest = self._feed.games[-1].time if self._feed.games else 0.0
+        if newest != self._seen:
+            self._seen = newest
             self._show()
 
     def _show(self) -> None:

@@ -38,14 +38,7 @@ class _Choices:
 
 def build(visit: Visit, opponents: Opponents) -> None:
     """Fill the page."""
-    names = list(opponents.commands(visit.run))
-    if not names:
-        with card("Nobody to play yet"):
-            note(
-                "This run has no checkpoint yet. Start `keisei web` with --engine NAME=COMMAND to play any USI engine."
-            )
-        return
-    table = _PlayTable(visit, opponents, names)
+    table = _PlayTable(visit, opponents, list(opponents.commands(visit.run)))
     ui.context.client.on_delete(table.leave)
 
 

@@ -1,5 +1,6 @@
 """Strength: the rating of every measured checkpoint, its matches against fixed opponents, and the tsume exam."""
 
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from nicegui import ui
@@ -9,13 +10,15 @@ from keisei.record.journal_reader import Entry
 from keisei.record.journal_schema import Evaluation
 from keisei.record.strength import RatedUpdate, rated_updates, strongest
 from keisei.web.curves import AXES, Axis
-from keisei.web.layout import REFRESH_SECONDS, card, note
+from keisei.web.layout import card, note, on_news
+from keisei.web.line_charts import draw
 from keisei.web.run_feed import RunFeed
 from keisei.web.strength_chart import (
     cross_table,
     elo_words,
     exam_rows,
     last_of_each,
+    match_score,
     places,
     rating_options,
     score_options,
@@ -42,7 +45,7 @@ class _StrengthTable:
         self._visit = visit
         self._feed = feed
         self._choices = _Choices()
-        self._seen = -1
+        self._seen: tuple[float, ...] = ()
         with ui.element("div").classes("k-card"):
             self._best = ui.label().classes("k-title")
             self._match = note("")
@@ -68,11 +71,16 @@ class _StrengthTable:
             )
             self._exam = ui.table(rows=[], columns=_EXAM_COLUMNS, row_key="update", pagination=5)
         self._refresh()
-        ui.timer(REFRESH_SECONDS, self._refresh)
+        on_news(feed, self._refresh)
 
     def _refresh(self) -> None:
-        if self._feed.look() != self._seen:
-            self._seen = self._feed.version
+        """Only a measurement changes the charts and tables, and most updates bring none."""
+        feed = self._feed
+        self._match.set_text(_match_words(feed))
+        tables: tuple[Sequence[Entry[Any]], ...] = (feed.evaluations, feed.ratings, feed.exams)
+        newest = tuple(table[-1].time if table else 0.0 for table in tables)
+        if newest != self._seen:
+            self._seen = newest
             self._draw()
 
     def _draw(self) -> None:
@@ -81,26 +89,19 @@ class _StrengthTable:
         where = places(feed.series("plies_per_second"), axis)
         best = strongest(rated)
         self._best.set_text(_best_words(best, is_measured=bool(matches)))
-        self._match.set_text(_match_words(feed))
         self._rating_card.set_visibility(bool(rated))
         self._score_card.set_visibility(bool(matches))
         self._cross_card.set_visibility(bool(matches))
         self._exam.set_visibility(bool(feed.exams))
         if rated:
-            _set(self._ratings, rating_options(rated, where, axis, dark=dark))
+            draw(self._ratings, rating_options(rated, where, axis, dark=dark))
         if matches:
-            _set(self._scores, score_options(matches, where, axis, dark=dark))
+            draw(self._scores, score_options(matches, where, axis, dark=dark))
             self._last.rows = [_row(entry) for entry in last_of_each(matches)]
         opponents, rows = cross_table(matches, rated)
         self._cross.columns = _columns({"update": "update", "rating": "rating", **{n: n for n in opponents}})
         self._cross.rows = rows
         self._exam.rows = exam_rows(feed.exams)
-
-
-def _set(plot: ui.echart, options: dict[str, Any]) -> None:
-    plot.options.clear()
-    plot.options.update(options)
-    plot.update()
 
 
 def _best_words(best: RatedUpdate | None, *, is_measured: bool) -> str:
@@ -114,10 +115,11 @@ def _best_words(best: RatedUpdate | None, *, is_measured: bool) -> str:
 def _match_words(feed: RunFeed) -> str:
     state = feed.state("evaluation")
     measuring = state.content.get("measuring") if state is not None else None
-    if not isinstance(measuring, list) or not measuring or feed.facts.trainer_pid is None:
+    if state is None or not isinstance(measuring, list) or not measuring or feed.facts.trainer_pid is None:
         return "No match is being played now."
     first, *waiting = measuring
-    words = f"Now being measured: the network after update {first}"
+    parts = [f"Now being measured: the network after update {first}", match_score(state.content.get("match"))]
+    words = ", ".join(filter(None, parts))
     return f"{words}; update {waiting[0]} waits." if waiting else f"{words}."
 
 

@@ -5,8 +5,11 @@ from typing import Any, Final
 
 from nicegui import ui
 
-from keisei.web.curves import COLOURS, Curve, Line, chart, line_points
-from keisei.web.layout import REFRESH_SECONDS, card, note, tile
+from keisei.web.curves import COLOURS, Curve, Line, chart
+from keisei.web.growing_line import growing_line
+from keisei.web.layout import card, note, on_news, tile
+from keisei.web.line_charts import Frame, LineCharts, draw
+from keisei.web.run_feed import RunFeed
 from keisei.web.visit import Visit
 from keisei.web.worker_table import lag_shares, worker_rows
 
@@ -68,45 +71,38 @@ def build(visit: Visit) -> None:
         table = ui.table(rows=[], columns=_COLUMNS, row_key="worker")
         queue = note("")
         note("Back-pressure is the share of its life that a worker has waited for a slot or for weights.")
-    plots: list[tuple[Curve, ui.echart]] = []
+    charts = LineCharts()
     with ui.element("div").classes("k-grid"):
         with card("Rows by policy lag"):
             lags = ui.echart({}).classes("k-chart")
             note("Good: nearly all rows at 0 or 1: they were played with fresh weights.")
         for curve in _CURVES:
             with card(curve.title):
-                plots.append((curve, ui.echart({}).classes("k-chart")))
+                charts.add(curve.title)
                 note(f"Good: {curve.good}")
-    seen = -1
 
     def refresh() -> None:
-        nonlocal seen
-        if feed.look() == seen:
-            return
-        seen = feed.version
         for name, (_, words) in _TILES.items():
             value = feed.figure(name)
             tiles[name].set_text("–" if value is None else words(value))
-        for curve, plot in plots:
-            lines = [
-                Line(label, line_points(feed.series(name), "updates", SMOOTHING, log=False))
-                for name, label in curve.metrics.items()
-            ]
-            _set(plot, chart(lines, "updates", log=False, dark=visit.dark))
+        charts.show({curve.title: _lines(feed, curve) for curve in _CURVES}, Frame("updates", visit.dark))
         state = feed.state("workers")
         content = {} if state is None else state.content
         table.rows = worker_rows(content)
         queue.set_text("" if state is None else f"As of update {state.update}: {_queue_words(content)}")
-        _set(lags, _lag_options(content, dark=visit.dark))
+        options = _lag_options(content, dark=visit.dark)
+        if options != lags.options:
+            draw(lags, options)
 
     refresh()
-    ui.timer(REFRESH_SECONDS, refresh)
+    on_news(feed, refresh)
 
 
-def _set(plot: ui.echart, options: dict[str, Any]) -> None:
-    plot.options.clear()
-    plot.options.update(options)
-    plot.update()
+def _lines(feed: RunFeed, curve: Curve) -> list[Line]:
+    return [
+        Line(label, growing_line(feed, name, "updates", SMOOTHING, False).text(feed.series(name)))
+        for name, label in curve.metrics.items()
+    ]
 
 
 def _queue_words(state: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keisei.training.parallel.channel import LENGTH, Channel, ChannelWatch
+from keisei.training.parallel.channel import LENGTH, WATCHFUL_SECONDS, Channel, ChannelWatch
 
 LARGE = 4 << 20  # larger than the buffers of any socket
 
@@ -104,6 +104,23 @@ def test_watch_wakes_at_a_message_and_sends_on_what_could_not_leave() -> None:
         received = theirs.receive()
     assert len(received[0]) == LARGE
     watch.remove(ours)
+    watch.close()
+    ours.close()
+    theirs.close()
+
+
+def test_a_watch_that_waits_in_vain_leaves_the_core_to_others() -> None:
+    ours, theirs = Channel.pair()
+    watch = ChannelWatch()
+    watch.add(ours)
+    waits = 50
+    watch.wait(0.001)
+    began = time.thread_time()
+    for _ in range(waits):
+        assert watch.wait(0.001) == []
+    assert time.thread_time() - began < waits * WATCHFUL_SECONDS
+    theirs.send("work")
+    assert watch.wait(10) == [ours]
     watch.close()
     ours.close()
     theirs.close()
