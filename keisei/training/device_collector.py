@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
@@ -40,23 +40,23 @@ class _Half:
     player: DevicePlayer
     rows: RolloutRows  # its columns of the rollout
     played: PlayedPositions  # likewise
-    cut_off: list[CutOff] = field(default_factory=list)
 
     def play(self, learner: Inference, version: int, should_stop: Callable[[], bool]) -> RolloutSummary:
         """One rollout."""
         summary = RolloutSummary()
-        self.cut_off.clear()
+        cut_off: list[CutOff] = []
         for ply in range(len(self.rows.action)):
             if should_stop():
                 summary.stopped = True
                 return summary
-            self._play_ply(ply, version, summary)
+            self._play_ply(ply, version)
+            self.rollout.note_ends(ply, summary, cut_off)
         self.player.ask()
-        self.rollout.bootstrap(self.rows, self.player.answer().value, learner, self.cut_off)
+        self.rollout.bootstrap(self.rows, self.player.answer().value, learner, cut_off)
         summary.plies = self.rows.action.size
         return summary
 
-    def _play_ply(self, ply: int, version: int, summary: RolloutSummary) -> None:
+    def _play_ply(self, ply: int, version: int) -> None:
         row = self.rows[ply]
         self.rollout.open_ply(row, version, against=False)
         self.player.ask(self.played, ply)
@@ -65,7 +65,6 @@ class _Half:
         row.log_prob[:] = moves.log_prob
         row.value[:] = moves.value
         self.rollout.close_ply(row)
-        self.rollout.note_ends(ply, summary, self.cut_off)
 
 
 class DeviceCollector:
@@ -82,8 +81,9 @@ class DeviceCollector:
         games, plies = config.env.num_games, training.rollout_plies
         self._learner = agent.inference
         self._games_kept = config.record.games_kept_per_update
-        self._other_thread = ThreadPoolExecutor(1, "games", _choose_card, (agent.device,))
-        _choose_card(agent.device)
+        card = _card_of(agent.device)
+        _choose_card(card)
+        self._other_thread = ThreadPoolExecutor(1, "games", _choose_card, (card,))
         self._told_bytes = 0
         #: The state since the last ply, where it has been taken.
         self._saved: dict[str, Any] | None = None
@@ -187,10 +187,17 @@ class DeviceCollector:
         self._other_thread.shutdown()
 
 
-def _choose_card(device: torch.device) -> None:
+def _card_of(device: torch.device) -> int | None:
+    """The number of the card; None for a CPU."""
+    if device.type != "cuda":
+        return None
+    return torch.cuda.current_device() if device.index is None else device.index
+
+
+def _choose_card(card: int | None) -> None:
     """Streams and graphs belong to the card that a thread has chosen."""
-    if device.type == "cuda":
-        torch.cuda.set_device(device.index or 0)
+    if card is not None:
+        torch.cuda.set_device(card)
 
 
 def _merged(one: RolloutSummary, other: RolloutSummary, games_kept: int) -> RolloutSummary:
