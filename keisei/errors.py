@@ -128,3 +128,9 @@ class UsiEngineSilentError(UsiEngineError):
 
 class WorkerFailedError(KeiseiError):
     """Worker processes could not be started or kept alive."""
+
+
+def first_line(error: Exception) -> str:
+    """The class of an error and the first line of what it says, for messages about the failures of others."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"

@@ -44,6 +44,20 @@ TINY: Mapping[str, object] = {
 
 Event = TypeVar("Event", bound=TrainingEvent)
 
+# Each step moves every weight as far as it can, and nothing but the policy's loss holds it: entropy falls to 0.
+COLLAPSING: Mapping[str, object] = {
+    "env__max_plies": 512,
+    "training__learning_rate": 1.0,
+    "training__learning_rate_schedule": "constant",
+    "training__minibatch_size": 8,
+    "training__entropy_weight": 0,
+    "training__entropy_weight_end": 0,
+    "training__value_weight": 0,
+    "training__auxiliary_weight": 0,
+    "training__target_kl": 0,
+    "training__guard__patience_updates": 3,
+}
+
 
 def tiny_config(updates: int = 3, **changes: object) -> AppConfig:
     """``changes`` by dotted key, with ``__`` for the dot."""

@@ -9,6 +9,7 @@ from typing import Generic, ParamSpec, TypeVar, cast
 import torch
 
 from keisei.core.networks import BOARD_SIZE, OBSERVATION_PLANES, ActorCritic
+from keisei.errors import first_line
 
 TRIAL_POSITIONS = 8
 TRIAL_SEED = 0
@@ -47,7 +48,7 @@ class _FusedOrPlain(Generic[Arguments, Answer]):
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # noqa: BLE001  # as in `compiled_or_plain`
-            log.warning("torch.compile failed (%s); going on without it", _first_line(error))
+            log.warning("torch.compile failed (%s); going on without it", first_line(error))
             self._running = self._plain
             answer = self._plain(*args, **kwargs)
         self._is_trusted = True
@@ -61,7 +62,7 @@ def compiled_or_plain(network: ActorCritic) -> ActorCritic:
         difference = _difference(network, compiled)
     # Compilers fail in many ways (no C++ compiler, no Triton, unsupported operations), none of them the user's.
     except Exception as error:  # noqa: BLE001
-        log.warning("torch.compile failed (%s); going on without it", _first_line(error))
+        log.warning("torch.compile failed (%s); going on without it", first_line(error))
         return network
     if not difference <= TOLERANCE:  # also where it is not a number
         log.warning("torch.compile changes the answers by %.2g; going on without it", difference)
@@ -78,7 +79,3 @@ def _difference(network: ActorCritic, compiled: ActorCritic) -> float:
     policy = (expected.policy_logits - found.policy_logits).abs().max()
     value = (expected.value_logits - found.value_logits).abs().max()
     return float(torch.maximum(policy, value))
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from keisei.core.rank_place import RankPlace
-from keisei.errors import RankLostError
+from keisei.errors import RankLostError, first_line
 
 #: Longest wait for another rank: more than compiling and a checkpoint on a slow disk take.
 PATIENCE_SECONDS = 600.0
@@ -125,7 +125,7 @@ class Ranks:
         # torch has no class of its own for a peer that is gone: gloo raises plain RuntimeErrors.
         except RuntimeError as error:
             raise RankLostError(
-                f"rank {self.place.rank} of {self.count} has lost another rank ({_first_line(error)}); the first "
+                f"rank {self.place.rank} of {self.count} has lost another rank ({first_line(error)}); the first "
                 "error above tells why: then go on with `--resume auto`"
             ) from error
 
@@ -159,7 +159,3 @@ def joined_ranks(
         yield ranks
     finally:
         ranks.leave()
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -24,7 +24,7 @@ from keisei.record.console import ConsoleSnapshot, Health, RunConsole
 from keisei.record.health import judge
 from keisei.record.journal import Event, Game, Journal
 from keisei.record.metrics import GameResult, Interval, Metrics, TimeInterval
-from keisei.shogi import Reason, ShogiGame
+from keisei.shogi import ShogiGame
 from keisei.training.agreement import agreed_end, rollout_of_all
 from keisei.training.callbacks import CallbackRunner
 from keisei.training.collapse_guard import CollapseGuard, RollBackRequested
@@ -38,6 +38,7 @@ from keisei.training.events import (
     TrainingFinished,
     UpdateFinished,
 )
+from keisei.training.game_figures import game_figures
 from keisei.training.grading import Grade
 from keisei.training.run_state import GamesState, RunState
 from keisei.training.watched_games import LEARNER_NAME, GameWatcher, Sighting
@@ -186,7 +187,7 @@ class TrainingLoopManager:
         seconds = parts.metrics.lap_seconds()
         metrics = {
             **learned,
-            **_game_figures(summary),
+            **game_figures(summary),
             "policy_lag": float(lags.max()),
             **parts.collector.status(),
             "plies_per_second": parts.metrics.plies_per_second,
@@ -345,32 +346,6 @@ class TrainingLoopManager:
             health=self._health,
             strength=self._parts.evaluations.words,
         )
-
-
-def _game_figures(summary: RolloutSummary) -> dict[str, float]:
-    """Figures of the games that ended in a rollout; none of them when none did."""
-    finished = summary.finished
-    if not finished:
-        return {}
-    reasons = Counter(game.reason for game in finished)
-    return {
-        "games_finished": float(len(finished)),
-        "game_plies": float(np.mean([game.plies for game in finished])),
-        "truncated_share": reasons[Reason.MAX_PLIES.value] / len(finished),
-        "black_share": float(np.mean([game.winner == "black" for game in finished])),
-        "white_share": float(np.mean([game.winner == "white" for game in finished])),
-        **{f"ended_{reason.value}": reasons[reason.value] / len(finished) for reason in Reason},
-        **_scores(summary),
-    }
-
-
-def _scores(summary: RolloutSummary) -> dict[str, float]:
-    """The learner's points per game against each kind of opponent that it met."""
-    points: defaultdict[str, list[float]] = defaultdict(list)
-    for game in summary.finished:
-        if game.points is not None:
-            points[game.opponent].append(game.points)
-    return {f"score_{opponent}": float(np.mean(values)) for opponent, values in points.items()}
 
 
 def _journal_game(game: ShogiGame) -> Game:

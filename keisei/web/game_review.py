@@ -32,7 +32,7 @@ class GameReview:
         self._analyst: Analyst | None = None
         names = list(opponents.commands(visit.run))
         with ui.element("div").classes("k-row") as place:
-            self._select = ui.select(names, value=names[0] if names else None, label="review by")
+            self._select = ui.select(names, value=names[0], label="review by")
             self._select.props("dense options-dense").classes("grow")
             self._button = ui.button("Review", icon="insights", on_click=self._review).props("flat no-caps")
         self._status = note("")

@@ -10,7 +10,7 @@ import pytest
 import safetensors.numpy
 import torch
 from hostile_networks import CALLS_WITH_ROOM, LEARNS_NOTHING_FINITE, NEEDS_MORE_AND_MORE
-from tiny_runs import Listener, content_hash, latest, new_run, tiny_config, train
+from tiny_runs import COLLAPSING, Listener, content_hash, latest, new_run, tiny_config, train
 
 from keisei.config_loader import load_config
 from keisei.core.checkpoint import CheckpointFolder, load_checkpoint
@@ -296,26 +296,12 @@ def test_a_stopped_run_leaves_no_evaluator_behind(run: RunDirectory) -> None:
 
 # ---- a collapse
 
-# Each step moves every weight as far as it can, and nothing but the policy's loss holds it: entropy falls to 0.
-ABSURD: dict[str, object] = {
-    "env__max_plies": 512,
-    "training__learning_rate": 1.0,
-    "training__learning_rate_schedule": "constant",
-    "training__minibatch_size": 8,
-    "training__entropy_weight": 0,
-    "training__entropy_weight_end": 0,
-    "training__value_weight": 0,
-    "training__auxiliary_weight": 0,
-    "training__target_kl": 0,
-    "training__guard__patience_updates": 3,
-}
-
 
 def test_a_collapse_is_said_and_by_default_that_is_all(
     run: RunDirectory, caplog: pytest.LogCaptureFixture
 ) -> None:
     listener = Listener()
-    report = train(run, tiny_config(12, **ABSURD), listener)
+    report = train(run, tiny_config(12, **COLLAPSING), listener)
     words = listener.of(LearningCollapsed)[0].words
     assert words.startswith("learning has collapsed, for 3 updates in a row: the policy hardly explores")
     assert words in caplog.text
@@ -328,7 +314,7 @@ def test_a_collapsed_run_goes_back_learns_more_slowly_and_ends_when_that_does_no
     run: RunDirectory,
 ) -> None:
     listener = Listener()
-    config = tiny_config(100, **ABSURD, training__guard__max_rollbacks=1, training__keep_last=1)
+    config = tiny_config(100, **COLLAPSING, training__guard__max_rollbacks=1, training__keep_last=1)
     report = train(run, config, listener)
     (back,) = listener.of(RolledBack)
     first, last = listener.of(LearningCollapsed)
@@ -347,7 +333,7 @@ def test_a_collapsed_run_goes_back_learns_more_slowly_and_ends_when_that_does_no
 
 def test_after_going_back_the_games_of_the_checkpoint_are_played_again(run: RunDirectory) -> None:
     listener = Listener()
-    train(run, tiny_config(12, **ABSURD, training__guard__max_rollbacks=1), listener)
+    train(run, tiny_config(12, **COLLAPSING, training__guard__max_rollbacks=1), listener)
     (back,) = listener.of(RolledBack)
     before, after = (
         event.metrics for event in listener.of(UpdateFinished) if event.update == back.update + 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tiny_runs import Listener, StopAfter, latest, new_run, tiny_config
+from tiny_runs import COLLAPSING, Listener, StopAfter, latest, new_run, tiny_config
 
 from keisei.core.rank_place import RankPlace
 from keisei.core.ranks import joined_ranks
@@ -19,20 +19,6 @@ from keisei.training.trainer import Trainer
 
 RANK, FOLDER = int(sys.argv[1]), Path(sys.argv[2])
 PATIENCE_SECONDS = 60.0
-#: The policy stops exploring within a few updates.
-ABSURD: dict[str, object] = {
-    "env__max_plies": 512,
-    "training__learning_rate": 1.0,
-    "training__learning_rate_schedule": "constant",
-    "training__minibatch_size": 8,
-    "training__entropy_weight": 0,
-    "training__entropy_weight_end": 0,
-    "training__value_weight": 0,
-    "training__auxiliary_weight": 0,
-    "training__target_kl": 0,
-    "training__guard__patience_updates": 3,
-    "training__guard__max_rollbacks": 1,
-}
 
 
 def train(
@@ -88,7 +74,9 @@ def main() -> None:
     folder = FOLDER / str(RANK)
     kept = new_run(folder, "stopped")
     outcomes = {
-        "collapsed": train("first", new_run(folder, "collapsed"), 100, **ABSURD),
+        "collapsed": train(
+            "first", new_run(folder, "collapsed"), 100, **COLLAPSING, training__guard__max_rollbacks=1
+        ),
         "stopped": train("second", kept, 50, stop_after=2 if RANK == 1 else sys.maxsize),
         # The first rank goes on with its run; the other has nothing to go on with.
         "resumed": train("third", kept if RANK == 0 else new_run(folder, "resumed"), 5),
