@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from keisei.core.captured import captured
 from keisei.core.compiling import fused_on_gpu
 from keisei.core.device_positions import BITS, mask_of_lists, packed_mask, planes_of
 from keisei.core.inference import Inference
@@ -23,9 +24,8 @@ from keisei.errors import CompilerError
 from keisei.shogi import MAX_LEGAL_MOVES, RECORD_BYTES, ShogiVectorEnv
 from keisei.shogi.positions import join_lists
 
-#: Runs before a capture: compilers and libraries allocate what they need.
-WARM_UP_RUNS = 3
-
+#: In place of a mating action: there is none.
+NO_MATE = -1
 
 #: Half precision rounds in another order when operations are fused; another function differs by its whole opinion.
 TOLERATED_NOISE, TOLERATED_SHARE = 0.005, 0.2
@@ -78,7 +78,7 @@ class DevicePlayer:
         self._record = torch.zeros((games, RECORD_BYTES), dtype=torch.uint8, device=device)
         self._joined = torch.zeros(games * MAX_LEGAL_MOVES, dtype=torch.int16, device=device)
         self._ends = torch.zeros(games, dtype=torch.int32, device=device)
-        self._mate = torch.full((games,), -1, dtype=torch.int16, device=device)
+        self._mate = torch.full((games,), NO_MATE, dtype=torch.int16, device=device)
         self._noise = torch.ones((games, env.num_actions), device=device)
         pinned = device.type == "cuda"
         self._joined_host = torch.zeros(games * MAX_LEGAL_MOVES, dtype=torch.int16, pin_memory=pinned)
@@ -93,14 +93,23 @@ class DevicePlayer:
 
     def ask(self, keep: PlayedPositions | None = None, ply: int = 0) -> None:
         """Begin to think about the positions to move in; ``keep`` gets them in its row ``ply``."""
+        env = self._env
+        joined = join_lists(env.legal, self._joined_host.numpy().view(np.uint16), self._ends_host.numpy())
+        self._record_host.numpy()[:] = env.records
+        # Without a mate the number is the largest uint16, which is NO_MATE here.
+        self._mate_host.numpy()[:] = env.mate_in_one.view(np.int16)
+        self._begin(len(joined), keep, ply)
+
+    def _begin(self, lists_length: int, keep: PlayedPositions | None = None, ply: int = 0) -> None:
+        """Send what the host's arrays hold, and begin to think about it."""
         if self._card is None:
-            self._upload()
+            self._upload(lists_length)
             answer, legal = self._think()
             self._keep(keep, ply, legal)
             self._answer_host.copy_(answer)
             return
         with self._card.uploading():
-            self._upload()
+            self._upload(lists_length)
         answer, legal = self._card.think()
         self._keep(keep, ply, legal)
         self._answer_host.copy_(answer, non_blocking=True)
@@ -112,6 +121,21 @@ class DevicePlayer:
             self._card.answered.synchronize()
         answer = self._answer_host.numpy()
         return Moves(answer[0], answer[1].view(np.float32), answer[2].view(np.float32))
+
+    def values(self, records: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """float32 [K]: of positions uint8 [K, 96] of any origin, P(win) - P(loss) of the mover."""
+        games = self._env.num_games
+        return np.concatenate(
+            [self._values(records[start : start + games]) for start in range(0, len(records), games)]
+        )
+
+    def _values(self, records: NDArray[np.uint8]) -> NDArray[np.float32]:
+        self._record_host.numpy()[: len(records)] = records
+        # Without a legal move nothing can be chosen: only the values mean something.
+        self._ends_host.zero_()
+        self._mate_host.fill_(NO_MATE)
+        self._begin(lists_length=0)
+        return self.answer().value[: len(records)].copy()
 
     def check(self) -> None:
         """Compare one answer with the plain network, whose planes the engine draws; CompilerError where they differ."""
@@ -132,15 +156,10 @@ class DevicePlayer:
                 f"{difference:.3g}, where {opinion:.3g} is what it has to say; set training.compile to false"
             )
 
-    def _upload(self) -> None:
-        env = self._env
-        joined = join_lists(env.legal, self._joined_host.numpy().view(np.uint16), self._ends_host.numpy())
-        self._record_host.numpy()[:] = env.records
-        # Without a mate the number is the largest uint16, which is -1 here.
-        self._mate_host.numpy()[:] = env.mate_in_one.view(np.int16)
+    def _upload(self, lists_length: int) -> None:
         sources = (
             (self._record, self._record_host),
-            (self._joined[: len(joined)], self._joined_host[: len(joined)]),
+            (self._joined[:lists_length], self._joined_host[:lists_length]),
             (self._ends, self._ends_host),
             (self._mate, self._mate_host),
         )
@@ -184,7 +203,7 @@ def _chosen(
         log_probs = (log_probs / temperature).log_softmax(dim=1)
     # The action whose exponential clock, running at its probability, rings first.
     drawn = (log_probs - noise.log()).argmax(dim=1)
-    action = torch.where(mate >= 0, mate.long(), drawn)
+    action = torch.where(mate != NO_MATE, mate.long(), drawn)
     log_prob = log_probs.gather(1, action[:, None]).squeeze(1)
     answer = torch.stack((action.int(), log_prob.view(torch.int32), output.value.view(torch.int32)))
     return answer, packed_mask(legal)
@@ -200,16 +219,7 @@ class _Card:
     def __init__(self, think: Callable[[], tuple[Tensor, Tensor]], generator: torch.Generator) -> None:
         self.answered = torch.cuda.Event()  # type: ignore[no-untyped-call]  # torch leaves these untyped
         self._copies = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # likewise
-        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # likewise
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
-            for _ in range(WARM_UP_RUNS):
-                think()
-        torch.cuda.current_stream().wait_stream(aside)
-        self._graph = torch.cuda.CUDAGraph()
-        self._graph.register_generator_state(generator)
-        with torch.cuda.graph(self._graph):
-            self._thought = think()
+        self._graph, self._thought = captured(think, generator)
 
     @contextmanager
     def uploading(self) -> Iterator[None]:

@@ -7,6 +7,8 @@ that neither planes nor masks take a kernel of their own. `native/record.hpp` sa
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
@@ -68,14 +70,18 @@ def _hand(packed: Tensor) -> Tensor:
 
 def material_of(records: Tensor) -> Tensor:
     """uint8 [..., 96] -> int32 [...]: the mover's material less the opponent's, hands included."""
-    device = records.device
-    values = torch.tensor(
-        (0, *PIECE_VALUE, *(-value for value in PIECE_VALUE)), dtype=torch.int32, device=device
-    )
-    in_hand = torch.tensor(PIECE_VALUE[:HAND_KINDS], dtype=torch.float32, device=device)
+    values, in_hand = _piece_values(records.device)
     own, other = (_hand(records[..., start : start + HAND_BYTES]) for start in HAND_STARTS)
     board = values[records[..., :SQUARES].int()].sum(dim=-1, dtype=torch.int32)
     return board + ((own - other) * in_hand).sum(dim=-1).int()
+
+
+@cache
+def _piece_values(device: torch.device) -> tuple[Tensor, Tensor]:
+    """int32 [29] by the code of a square, and float32 [7] in hand; copied to a device once."""
+    on_board = (0, *PIECE_VALUE, *(-value for value in PIECE_VALUE))
+    in_hand = torch.tensor(PIECE_VALUE[:HAND_KINDS], dtype=torch.float32, device=device)
+    return torch.tensor(on_board, dtype=torch.int32, device=device), in_hand
 
 
 def mask_of_lists(actions: Tensor, ends: Tensor, num_actions: int) -> Tensor:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from keisei.core.device_player import PlayedPositions
-from keisei.core.device_positions import material_of, planes_of, unpacked_mask
-from keisei.core.device_targets import DeviceTargets, RolloutOutcome, targets_of
+from keisei.core.device_positions import planes_of, unpacked_mask
+from keisei.core.device_targets import DeviceTargets, RolloutOutcome, TargetMaker
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.inference import Inference
 from keisei.core.ppo_loss import LossWeights, PpoBatch, ppo_loss
-from keisei.core.row_shares import WHOLE, AddUp, RowShares
+from keisei.core.row_shares import WHOLE, RowShares
 from keisei.errors import ExperienceError
 from keisei.shogi.positions import legal_mask_bits
 
@@ -43,16 +43,15 @@ class DeviceRows(NamedTuple):
         device: torch.device,
         num_actions: int,
         num_threads: int,
-        add_up: AddUp,
+        make_targets: TargetMaker,
     ) -> DeviceRows:
-        """All rows of a buffer. Positions that were played on the device are there already; targets come of them.
-
-        Advantages are normalised over all processes that ``add_up`` adds up over.
-        """
+        """All rows of a buffer. Positions that were played on the device are there already; targets come of them."""
         rows = buffer.rows
 
         def tensor(array: NDArray[np.generic]) -> Tensor:
-            return torch.from_numpy(array).to(device, non_blocking=True)
+            host = torch.from_numpy(array)
+            # From pinned memory the card fetches by itself.
+            return (host.pin_memory() if device.type == "cuda" else host).to(device, non_blocking=True)
 
         if buffer.played is None:
             bits = legal_mask_bits(rows.record, num_actions, num_threads=num_threads)
@@ -62,7 +61,7 @@ class DeviceRows(NamedTuple):
             )
         else:
             positions = buffer.played
-            targets = _targets_there(buffer, positions, tensor, add_up)
+            targets = _targets_there(buffer, positions, tensor, make_targets)
         return cls(
             record=positions.record.flatten(0, -2),
             legal=positions.legal.flatten(0, -2),
@@ -96,17 +95,15 @@ def _targets_there(
     buffer: ExperienceBuffer,
     positions: PlayedPositions,
     tensor: Callable[[NDArray[np.generic]], Tensor],
-    add_up: AddUp,
+    make_targets: TargetMaker,
 ) -> DeviceTargets:
     if buffer.horizon is None:
         raise ExperienceError("the rows have no targets; call compute_targets before learning from them")
     shape = positions.record.shape[:2]
     columns = buffer.rows.arrays()
-    names = (name for name in RolloutOutcome._fields if name in columns)
-    outcome = RolloutOutcome(
-        **{name: tensor(columns[name]).view(shape) for name in names}, balance=material_of(positions.record)
-    )
-    return targets_of(outcome, gamma=buffer.horizon.gamma, lam=buffer.horizon.lam, add_up=add_up)
+    names = (name for name in RolloutOutcome._fields if name != "record")
+    outcome = {name: tensor(columns[name]).view(shape) for name in names}
+    return make_targets(RolloutOutcome(positions.record, **outcome), buffer.horizon)
 
 
 def device_loss(

@@ -6,6 +6,7 @@ are ``[T, N]``, in the view of each ply's mover; recurrences along T take log2(T
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -17,13 +18,17 @@ from keisei.core.auxiliary_targets import (
     MATERIAL_SCALE,
     MOVES_LEFT_SCALE_PLIES,
 )
+from keisei.core.captured import Captured
+from keisei.core.device_positions import material_of
+from keisei.core.experience_buffer import Horizon
 from keisei.core.rollout_rows import UNKNOWN
 from keisei.core.row_shares import AddUp
 
 
 class RolloutOutcome(NamedTuple):
-    """What targets are computed from: columns of `RolloutRows`, and the material balance of each position."""
+    """What targets are computed from: columns of `RolloutRows`."""
 
+    record: Tensor  # uint8 [T, N, 96]
     action: Tensor  # int32
     value: Tensor  # float32
     next_value: Tensor  # float32
@@ -31,7 +36,6 @@ class RolloutOutcome(NamedTuple):
     terminated: Tensor  # bool
     truncated: Tensor  # bool
     forced: Tensor  # bool
-    balance: Tensor  # int32
 
 
 class DeviceTargets(NamedTuple):
@@ -45,11 +49,35 @@ class DeviceTargets(NamedTuple):
     reply: Tensor
 
 
-def targets_of(rows: RolloutOutcome, *, gamma: float, lam: float, add_up: AddUp) -> DeviceTargets:
+class TargetMaker:
+    """`targets_of` the rollouts of one run, which all have one shape. The targets are overwritten by the next ones.
+
+    A process that is alone captures them: a hundred small kernels take longer to launch than to run.
+    """
+
+    def __init__(self, add_up: AddUp, *, is_alone: bool) -> None:
+        self._add_up = add_up
+        self._is_alone = is_alone
+        self._makers: dict[Horizon, Callable[..., DeviceTargets]] = {}
+
+    def __call__(self, rows: RolloutOutcome, horizon: Horizon) -> DeviceTargets:
+        if horizon not in self._makers:
+            self._makers[horizon] = self._maker(horizon)
+        return self._makers[horizon](*rows)
+
+    def _maker(self, horizon: Horizon) -> Callable[..., DeviceTargets]:
+        def make(*columns: Tensor) -> DeviceTargets:
+            return targets_of(RolloutOutcome(*columns), horizon, self._add_up)
+
+        return Captured(make) if self._is_alone else make
+
+
+def targets_of(rows: RolloutOutcome, horizon: Horizon, add_up: AddUp) -> DeviceTargets:
     """The targets of a whole rollout; advantages are normalised over the rows that are not forced.
 
     That is over those of all processes that ``add_up`` adds up over.
     """
+    gamma, lam = horizon
     done = rows.terminated | rows.truncated
     advantages = _advantages(rows, done, gamma, lam)
     last = _last_rows(done)
@@ -57,7 +85,7 @@ def targets_of(rows: RolloutOutcome, *, gamma: float, lam: float, add_up: AddUp)
         advantage=_normalised(advantages, ~rows.forced, add_up),
         value=advantages + rows.value,
         draw=_carried_back((rows.terminated & (rows.reward == 0)).float(), lam * (~done).float()),
-        material=_material(rows.balance, last),
+        material=_material(material_of(rows.record), last),
         moves_left=_moves_left(rows.terminated, last),
         reply=_replies(rows.action, done),
     )

@@ -86,11 +86,20 @@ class ExperienceBuffer:
         tables = (self._rows, self._targets)
         return sum(array.nbytes for table in tables for array in table.arrays().values())
 
-    def add_batch(self, rows: RolloutRows, played: PlayedPositions | None = None) -> None:
-        """Append a rollout ``[T, N]``: one copy per column. ``played`` are its positions on a device."""
+    def add_batch(self, rows: RolloutRows) -> None:
+        """Append a rollout ``[T, N]``: one copy per column."""
         _check_rollout(rows)
-        self.played = played if not self._blocks else None
         self._append(rows.reshape(rows.action.size), *rows.action.shape)
+
+    def room(self, plies: int, games: int) -> RolloutRows:
+        """Rows ``[T, N]`` behind the filled ones, to be written in place; `take_in` then appends them."""
+        return self._rows[self._room(plies, games).rows].reshape(plies, games)
+
+    def take_in(self, plies: int, games: int, played: PlayedPositions) -> None:
+        """Append the rollout that was written into the `room`; ``played`` are its positions on a device."""
+        _check_rollout(self.room(plies, games))
+        self.played = played if not self._blocks else None
+        self._blocks.append(self._room(plies, games))
 
     def merge_buffers(self, buffers: Iterable[ExperienceBuffer]) -> None:
         """Append the rollouts of other buffers, each as a block of its own."""
@@ -150,14 +159,19 @@ class ExperienceBuffer:
             yield indices[start : start + size]
 
     def _append(self, rows: RolloutRows, plies: int, games: int) -> None:
+        block = self._room(plies, games)
+        self.played = None
+        self._rows[block.rows] = rows
+        self._blocks.append(block)
+
+    def _room(self, plies: int, games: int) -> Block:
         block = Block(len(self), plies, games)
         if block.rows.stop > self.capacity:
             raise ExperienceError(
                 f"no room for {plies} × {games} rows: {len(self)} of {self.capacity} are taken; "
                 "clear the buffer or make its capacity larger"
             )
-        self._rows[block.rows] = rows
-        self._blocks.append(block)
+        return block
 
 
 def _targets_of(rows: RolloutRows, horizon: Horizon, num_threads: int) -> RowTargets:

@@ -16,9 +16,11 @@ from torch import Tensor
 
 from keisei.core.compiling import compiled_or_plain, fused_on_gpu
 from keisei.core.device_rows import DeviceRows, device_loss
+from keisei.core.device_targets import TargetMaker
 from keisei.core.inference import Inference
 from keisei.core.late_numbers import LateNumbers
 from keisei.core.model_factory import architecture_description, model_factory
+from keisei.core.optimizer_state import load_optimizer_state
 from keisei.core.ppo_loss import (
     LossWeights,
     PpoBatch,
@@ -120,6 +122,7 @@ class PPOAgent:
         running = compiled_or_plain(self.network) if compiles_network else self.network
         threads = torch.get_num_threads()
         self.inference = Inference(running, device=device, precision=training.precision, num_threads=threads)
+        self._make_targets = TargetMaker(ranks.add_up, is_alone=ranks.is_alone)
         self._device_loss = fused_on_gpu(device_loss, device) if training.compile else device_loss
 
     def _new_network(self, config: AppConfig) -> ActorCritic:
@@ -226,7 +229,7 @@ class PPOAgent:
             buffer.fill_targets()
             return None
         threads = torch.get_num_threads()
-        return DeviceRows.upload(buffer, self.device, self.num_actions, threads, self._ranks.add_up)
+        return DeviceRows.upload(buffer, self.device, self.num_actions, threads, self._make_targets)
 
     def _loss_on(
         self, buffer: ExperienceBuffer, uploaded: DeviceRows | None, weights: LossWeights
@@ -359,7 +362,7 @@ class PPOAgent:
         return {"optimizer": self.optimizer.state_dict(), "scaler": self.scaler.state_dict()}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        self.optimizer.load_state_dict(dict(state["optimizer"]))
+        load_optimizer_state(self.optimizer, state["optimizer"])
         self.scaler.load_state_dict(dict(state["scaler"]))
 
 

@@ -128,7 +128,7 @@ class Rollout:
                 return summary
             self._play_ply(rows[ply], learner, opponent, version)
             self.note_ends(ply, summary, cut_off)
-        self.bootstrap(rows, learner.values(self.env.records), learner, cut_off)
+        self.bootstrap(rows, learner.values(self.env.records), learner.values, cut_off)
         summary.plies = rows.action.size
         return summary
 
@@ -234,14 +234,14 @@ class Rollout:
         self,
         rows: RolloutRows,
         last_values: NDArray[np.float32],
-        learner: Inference,
+        values_of: Callable[[NDArray[np.uint8]], NDArray[np.float32]],
         cut_off: Sequence[CutOff],
     ) -> None:
-        """Values behind the last row, and of the true final positions of games that the ply cap ended."""
+        """Values behind the last row, and by ``values_of`` of the true final positions that the ply cap cut off."""
         rows.next_value[-1] = last_values
         if not cut_off:
             return
-        values = learner.values(np.concatenate([cut.finals for cut in cut_off]))
+        values = values_of(np.concatenate([cut.finals for cut in cut_off]))
         start = 0
         for cut in cut_off:
             rows.next_value[cut.ply, cut.games] = values[start : start + len(cut.finals)]

@@ -7,6 +7,7 @@ all that its plies depend on, so who is faster changes nothing.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ import torch
 from keisei.config_schema import AppConfig
 from keisei.core.device_player import DevicePlayer, PlayedPositions
 from keisei.core.experience_buffer import ExperienceBuffer
-from keisei.core.inference import Inference
 from keisei.core.ppo_agent import PPOAgent
 from keisei.core.random_states import capture_random_states, restore_random_states
 from keisei.core.rollout import CutOff, Rollout, RolloutSummary
@@ -36,28 +36,28 @@ GAME_NUMBERS_PER_HALF = 1 << 48
 class _Half:
     """The games that are played while the card thinks about the others."""
 
+    games: slice  # its columns of the rollout
     rollout: Rollout
     player: DevicePlayer
-    rows: RolloutRows  # its columns of the rollout
-    played: PlayedPositions  # likewise
+    played: PlayedPositions  # its columns
 
-    def play(self, learner: Inference, version: int, should_stop: Callable[[], bool]) -> RolloutSummary:
-        """One rollout."""
+    def play(self, rows: RolloutRows, version: int, should_stop: Callable[[], bool]) -> RolloutSummary:
+        """One rollout, written into the columns of ``rows`` that are this half's."""
+        rows = rows[:, self.games]
         summary = RolloutSummary()
         cut_off: list[CutOff] = []
-        for ply in range(len(self.rows.action)):
+        for ply in range(len(rows.action)):
             if should_stop():
                 summary.stopped = True
                 return summary
-            self._play_ply(ply, version)
+            self._play_ply(rows[ply], ply, version)
             self.rollout.note_ends(ply, summary, cut_off)
         self.player.ask()
-        self.rollout.bootstrap(self.rows, self.player.answer().value, learner, cut_off)
-        summary.plies = self.rows.action.size
+        self.rollout.bootstrap(rows, self.player.answer().value, self.player.values, cut_off)
+        summary.plies = rows.action.size
         return summary
 
-    def _play_ply(self, ply: int, version: int) -> None:
-        row = self.rows[ply]
+    def _play_ply(self, row: RolloutRows, ply: int, version: int) -> None:
         self.rollout.open_ply(row, version, against=False)
         self.player.ask(self.played, ply)
         moves = self.player.answer()
@@ -79,7 +79,6 @@ class DeviceCollector:
     def __init__(self, config: AppConfig, agent: PPOAgent) -> None:
         training = config.training
         games, plies = config.env.num_games, training.rollout_plies
-        self._learner = agent.inference
         self._games_kept = config.record.games_kept_per_update
         card = _card_of(agent.device)
         _choose_card(card)
@@ -87,7 +86,7 @@ class DeviceCollector:
         self._told_bytes = 0
         #: The state since the last ply, where it has been taken.
         self._saved: dict[str, Any] | None = None
-        self._rows = RolloutRows.allocate(plies, games)
+        self._shape = plies, games
         self._played = PlayedPositions.allocate(plies, games, agent.num_actions, agent.device)
         self._halves = [
             self._half(config, agent, half, slice(half * games // HALVES, (half + 1) * games // HALVES))
@@ -109,9 +108,9 @@ class DeviceCollector:
         )
         player.check()
         return _Half(
+            games,
             Rollout(env, play_settings(config), seed=seed, first_game=half * GAME_NUMBERS_PER_HALF),
             player,
-            self._rows[:, games],
             self._played.columns(games),
         )
 
@@ -126,10 +125,11 @@ class DeviceCollector:
         """Plays one rollout; ``should_stop`` is asked in this thread only."""
         self._saved = None
         own, other = self._halves
+        rows = buffer.room(*self._shape)
         is_over = Event()
-        pending = self._other_thread.submit(other.play, self._learner, version, is_over.is_set)
+        pending = self._other_thread.submit(other.play, rows, version, is_over.is_set)
         try:
-            summary = own.play(self._learner, version, should_stop)
+            summary = own.play(rows, version, should_stop)
         except BaseException:
             is_over.set()
             raise
@@ -137,7 +137,7 @@ class DeviceCollector:
             is_over.set()
         summary = _merged(summary, pending.result(), self._games_kept)
         if not summary.stopped:
-            buffer.add_batch(self._rows, self._played)
+            buffer.take_in(*self._shape, self._played)
         return summary
 
     def watched_game(self) -> ShogiGame:
@@ -145,7 +145,7 @@ class DeviceCollector:
 
     def status(self) -> dict[str, float]:
         uploaded, self._told_bytes = self.bytes_uploaded - self._told_bytes, self.bytes_uploaded
-        return {"uploaded_bytes_per_ply": uploaded / self._rows.action.size}
+        return {"uploaded_bytes_per_ply": uploaded / math.prod(self._shape)}
 
     def details(self) -> dict[str, Any]:
         return {}

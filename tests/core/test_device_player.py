@@ -53,6 +53,20 @@ def test_moves_are_drawn_with_their_probabilities() -> None:
     assert statistic < likely.sum() + 5 * np.sqrt(2 * likely.sum())
 
 
+def test_values_of_any_positions_are_the_network_s_and_leave_the_games_alone() -> None:
+    env = environment(games=6, mirror=True)
+    chooser = player(env)
+    others = environment(games=20)
+    for _ in range(4):
+        others.step(others.random_actions())
+    values = chooser.values(others.records)  # more than fit into one question
+    np.testing.assert_allclose(values, inference().values(others.records), atol=TOLERANCE)
+    chooser.ask()
+    moves = chooser.answer()
+    np.testing.assert_allclose(moves.value, inference().values(env.records), atol=TOLERANCE)
+    env.step(moves.action)  # refuses what is not legal
+
+
 def test_positions_are_kept_for_the_learner_and_counted_in_bytes() -> None:
     env = environment(games=6, mirror=True)
     chooser = player(env)

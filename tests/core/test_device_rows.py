@@ -6,11 +6,13 @@ from agents import GAMES, PLIES, agent, played_buffer
 
 from keisei.core.device_player import PlayedPositions
 from keisei.core.device_rows import DeviceRows, device_loss
+from keisei.core.device_targets import TargetMaker
 from keisei.core.ranks import ALONE
 from keisei.core.row_shares import row_shares
 from keisei.shogi.positions import legal_mask_bits
 
 CPU = torch.device("cpu")
+TARGETS = TargetMaker(ALONE.add_up, is_alone=True)
 
 
 @pytest.mark.parametrize("is_played_there", [False, True])
@@ -22,7 +24,7 @@ def test_the_loss_is_the_same_from_either_form(is_played_there: bool) -> None:
         buffer.played = PlayedPositions(
             *(torch.from_numpy(part).view(PLIES, GAMES, -1) for part in (buffer.rows.record, bits))
         )
-    uploaded = DeviceRows.upload(buffer, CPU, learner.num_actions, 1, ALONE.add_up)
+    uploaded = DeviceRows.upload(buffer, CPU, learner.num_actions, 1, TARGETS)
     weights = learner.loss_weights(0.3)
     indices = torch.tensor([5, 3, 40, 17, 5])
     expected, expected_metrics = learner._host_loss(buffer, indices.numpy(), weights)
@@ -37,7 +39,7 @@ def test_a_process_with_half_of_the_rows_has_half_of_the_loss() -> None:
     learner = agent()
     buffer = played_buffer(learner)
     weights = learner.loss_weights(0.3)
-    rows = DeviceRows.upload(buffer, CPU, learner.num_actions, 1, ALONE.add_up).chosen(torch.arange(40))
+    rows = DeviceRows.upload(buffer, CPU, learner.num_actions, 1, TARGETS).chosen(torch.arange(40))
     whole, figures = device_loss(learner.inference, rows, weights)
     half, halves = device_loss(learner.inference, rows, weights, row_shares(rows, lambda counts: 2 * counts))
     torch.testing.assert_close(2 * half, whole)

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from joint_sums import with_joint_sums
 
 from keisei.core.device_targets import DeviceTargets, RolloutOutcome, targets_of
-from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.experience_buffer import ExperienceBuffer, Horizon
 from keisei.core.ranks import ALONE
 from keisei.core.rollout_rows import RolloutRows, RowTargets
 from keisei.core.row_shares import AddUp
-from keisei.shogi.positions import material_balance
 
 ends = st.floats(0, 1)
 
@@ -49,9 +48,7 @@ def found(rows: RolloutRows, gamma: float, lam: float, add_up: AddUp = ALONE.add
         for name, array in rows.arrays().items()
         if name in RolloutOutcome._fields
     }
-    balance = torch.from_numpy(material_balance(rows.record))
-    outcome = RolloutOutcome(**columns, balance=balance)
-    return targets_of(outcome, gamma=gamma, lam=lam, add_up=add_up)
+    return targets_of(RolloutOutcome(**columns), Horizon(gamma, lam), add_up)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6), ends, st.floats(0, 1), st.floats(0, 1))

@@ -7,12 +7,14 @@ from types import FrameType
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rollout_samples import random_rollout
 
 from keisei.core.advantages import draw_mass, normalise_advantages, two_player_gae
 from keisei.core.auxiliary_targets import material_targets, moves_left_targets, reply_targets
+from keisei.core.device_player import PlayedPositions
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.rollout_rows import RolloutRows
 from keisei.errors import ExperienceError
@@ -68,6 +70,21 @@ def test_rows_come_back_as_they_went_in_ply_by_ply() -> None:
     for name, array in buffer.rows.arrays().items():
         parts = [rows.arrays()[name].reshape(rows.action.size, -1) for rows in rollouts]
         np.testing.assert_array_equal(array.reshape(len(buffer), -1), np.concatenate(parts), err_msg=name)
+
+
+def test_rows_that_were_written_in_place_are_those_of_a_copy() -> None:
+    copied, (first, second) = filled((5, 3), (2, 4), capacity=40)
+    written = ExperienceBuffer(40)
+    written.add_batch(first)
+    written.room(2, 4)[:] = second
+    assert len(written) == 5 * 3
+    written.take_in(2, 4, PlayedPositions.allocate(2, 4, 8, torch.device("cpu")))
+    # Positions of a part of the rows are of no use.
+    assert written.played is None
+    for name, array in written.rows.arrays().items():
+        np.testing.assert_array_equal(array, copied.rows.arrays()[name], err_msg=name)
+    with pytest.raises(ExperienceError, match=r"no room for 6 × 3 rows: 23 of 40 are taken"):
+        written.room(6, 3)
 
 
 def test_f19_rows_enter_as_arrays_not_one_by_one() -> None:
