@@ -1,8 +1,9 @@
 """Plies a second with worker processes, beside one in-process run with all threads, in the same run.
 
 Collection: rows from the newest weights, without learning. All contestants are there from the start and take turns,
-update by update, so that whatever else the machine does meets them alike. End to end: a real training run, its first
-update left out, one contestant after the other.
+update by update, so that whatever else the machine does meets them alike. Nothing shared: as many processes of one
+thread each, which know nothing of each other; this is what the machine allows. End to end: a real training run, its
+first update left out, one contestant after the other.
 With --games-per-worker every worker plays so many games however many workers there are, and an update grows with them:
 this shows what a worker more brings. Without it they share env.num_games, and smaller batches cost each of them speed.
 Any setting can be given as --section.key value; without any it is the default configuration.
@@ -14,8 +15,12 @@ import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from multiprocessing import get_context
+from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
+import torch
 from figures import Figures
 from training import end_to_end
 
@@ -83,6 +88,47 @@ def collection(configs: Mapping[int, AppConfig], updates: int) -> dict[int, floa
         return {workers: player.rate for workers, player in players.items()}
 
 
+def nothing_shared(configs: Mapping[int, AppConfig], updates: int) -> dict[int, float]:
+    """Plies a second of processes that play side by side, without a learner to hand their rows to."""
+    return {
+        workers: _lone_players(workers, config, updates)
+        for workers, config in configs.items()
+        if workers != IN_PROCESS
+    }
+
+
+def _lone_players(count: int, config: AppConfig, updates: int) -> float:
+    settings = {
+        "parallel.num_workers": IN_PROCESS,
+        "env.num_games": config.env.num_games // count,
+        "env.num_threads": 1,
+    }
+    config = overridden(config, settings, "in the benchmark")
+    processes = get_context("spawn")
+    begin = processes.Barrier(count)
+    rates: SimpleQueue[float] = processes.SimpleQueue()
+    players = [
+        processes.Process(target=_play_alone, args=(config, updates, begin, rates)) for _ in range(count)
+    ]
+    for player in players:
+        player.start()
+    found = [rates.get() for _ in players]
+    for player in players:
+        player.join()
+    return sum(found)
+
+
+def _play_alone(config: AppConfig, updates: int, begin: Barrier, rates: SimpleQueue[float]) -> None:
+    torch.set_num_threads(1)
+    player = Player(config)
+    player.play()
+    begin.wait()
+    for _ in range(updates):
+        player.play()
+    player.close()
+    rates.put(player.rate)
+
+
 def settings_of(config: AppConfig, workers: int, games: int, updates: int) -> AppConfig:
     """The configuration with a number of workers and games, without what is not being measured."""
     return overridden(
@@ -102,6 +148,7 @@ def settings_of(config: AppConfig, workers: int, games: int, updates: int) -> Ap
 
 MEASURES: dict[str, Callable[[Mapping[int, AppConfig], int], dict[int, float]]] = {
     "collection": collection,
+    "nothing shared": nothing_shared,
     "end to end": lambda configs, _updates: {
         workers: end_to_end(config) for workers, config in configs.items()
     },
@@ -140,14 +187,14 @@ def measure_all(
         games = (workers or max(counts)) * (options.games_per_worker or 0) or config.env.num_games
         configs[workers] = settings_of(config, workers, games, options.updates)
     rates = MEASURES[name](configs, options.updates)
-    for workers in sorted(counts):
+    for workers in sorted(rates):
         figures.note(f"parallel: {name}", subject(configs[workers]), "plies/s", rates[workers])
-    first = min(set(counts) - {IN_PROCESS})
-    for workers in sorted(counts):
+    first = min(set(rates) - {IN_PROCESS})
+    for workers in sorted(rates):
         if workers > first:
             gain = rates[workers] / rates[first]
             figures.note(f"parallel: {name}, gain", f"{workers} workers against {first}", "×", gain)
-        if workers > 1:
+        if workers > 1 and IN_PROCESS in rates:
             gain = rates[workers] / rates[IN_PROCESS]
             figures.note(f"parallel: {name}, gain", f"{workers} workers against in-process", "×", gain)
 
