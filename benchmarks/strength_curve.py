@@ -8,26 +8,24 @@ from random openings.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-import torch
-
 from keisei.commands.report_charts import HEIGHT, WIDTH, Line, line_chart
-from keisei.config_loader import load_config, overridden
-from keisei.config_schema import AppConfig
 from keisei.core.checkpoint import CheckpointFolder
-from keisei.core.devices import choose_device
-from keisei.evaluation.checkpoint_network import load_network
-from keisei.evaluation.ratings import Rating
-from keisei.evaluation.scores import Score
+from keisei.evaluation.arena import MatchResult, play_match
+from keisei.evaluation.checkpoint_player import load_player_network
+from keisei.evaluation.openings import random_openings
+from keisei.evaluation.players import PolicyPlayer, fixed_player
+from keisei.evaluation.ratings import Rating, fit_ratings
 from keisei.record.journal import JournalReader
 from keisei.record.run_directory import RunDirectory
-from keisei.training.grading import grade
+from keisei.shogi.types import DEFAULT_MAX_PLIES
 
+SEED: Final = 1
 PHASE_PREFIX: Final = "seconds_"
 SECONDS_PER_MINUTE: Final = 60
 PLIES_PER_UNIT: Final = 1e6
@@ -39,13 +37,21 @@ STYLE: Final = (
 
 
 @dataclass(frozen=True)
-class Point:
-    """A network of the run and what it showed."""
+class Measured:
+    """A network of the run and how it did against each opponent."""
 
+    name: str
     minutes: float
     plies: int
+    matches: Mapping[str, MatchResult]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A network of the run on the scale."""
+
+    measured: Measured
     rating: Rating
-    scores: Mapping[str, Score]
 
 
 def minutes_by_update(run: RunDirectory) -> dict[int, float]:
@@ -61,34 +67,51 @@ def minutes_by_update(run: RunDirectory) -> dict[int, float]:
     return {update: total / SECONDS_PER_MINUTE for update, total in zip(updates, passed, strict=True)}
 
 
-def rated(run: RunDirectory, config: AppConfig, registry: Path) -> list[Point]:
+def measured(run: RunDirectory, opponents: Sequence[str], games: int) -> Iterator[Measured]:
     """All checkpoints but the untrained one."""
     minutes = minutes_by_update(run)
-    device = choose_device("auto")
-    points = []
+    openings = random_openings(games // 2, SEED)
     for path in CheckpointFolder(run.checkpoints_path).paths():
-        network, manifest = load_network(path)
-        if manifest.update not in minutes:
+        loaded = load_player_network(str(path), run.path.parent, "auto")
+        if loaded.manifest.update not in minutes:
             continue
-        found = grade(config, network.to(device), device, name=path.name, registry=registry)
-        if found.rating is None:
-            raise SystemExit(found.problem)
-        points.append(Point(minutes[manifest.update], manifest.plies, found.rating, found.scores))
-        print(table_line(points[-1]), flush=True)
-    return points
+        player = PolicyPlayer(path.name, loaded.inference)
+        matches = {
+            name: play_match(player, fixed_player(name, SEED), openings, max_plies=DEFAULT_MAX_PLIES)
+            for name in opponents
+        }
+        yield Measured(path.name, minutes[loaded.manifest.update], loaded.manifest.plies, matches)
+
+
+def rated(networks: Sequence[Measured], zero: str) -> list[Point]:
+    """All networks on one scale: they are linked by the opponents they share."""
+    results = {
+        (network.name, opponent): match.pair_counts
+        for network in networks
+        for opponent, match in network.matches.items()
+    }
+    ratings = {rating.name: rating for rating in fit_ratings(results, zero)}
+    return [Point(network, ratings[network.name]) for network in networks]
+
+
+def scores_of(network: Measured) -> str:
+    return " | ".join(f"{100 * match.score.share:.0f} %" for match in network.matches.values())
 
 
 def table_line(point: Point) -> str:
-    scores = " | ".join(f"{100 * score.share:.0f} %" for score in point.scores.values())
-    millions = point.plies / PLIES_PER_UNIT
-    return f"| {point.minutes:.1f} | {millions:.0f} million | {point.rating} | {scores} |"
+    network = point.measured
+    millions = network.plies / PLIES_PER_UNIT
+    return f"| {network.minutes:.1f} | {millions:.0f} million | {point.rating} | {scores_of(network)} |"
 
 
-def picture(points: Sequence[Point]) -> str:
+def picture(points: Sequence[Point], zero: str) -> str:
     """One SVG file: ratings over minutes, and below over plies."""
-    by_minutes = [(point.minutes, point.rating) for point in points]
-    by_plies = [(point.plies / PLIES_PER_UNIT, point.rating) for point in points]
-    charts = [chart(by_minutes, "minutes of training"), chart(by_plies, "million plies of self-play")]
+    by_minutes = [(point.measured.minutes, point.rating) for point in points]
+    by_plies = [(point.measured.plies / PLIES_PER_UNIT, point.rating) for point in points]
+    charts = [
+        chart(by_minutes, f"Elo above {zero} over minutes of training"),
+        chart(by_plies, f"Elo above {zero} over million plies of self-play"),
+    ]
     placed = [
         part.replace("<svg ", f'<svg y="{number * HEIGHT}" width="{WIDTH}" height="{HEIGHT}" ', 1)
         for number, part in enumerate(charts)
@@ -100,14 +123,14 @@ def picture(points: Sequence[Point]) -> str:
     )
 
 
-def chart(ratings: Sequence[tuple[float, Rating]], x_name: str) -> str:
+def chart(ratings: Sequence[tuple[float, Rating]], title: str) -> str:
     line = Line(
         "rating",
         [(x, rating.elo) for x, rating in ratings],
         [(x, rating.low, rating.high) for x, rating in ratings],
         has_dots=True,
     )
-    return line_chart([line], f"Elo over {x_name}", f"Elo over {x_name}")
+    return line_chart([line], title, title)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -115,23 +138,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path, help="folder of the run")
-    parser.add_argument("--opponents", default="mate1,greedy,ab1,ab2,ab3", help="with commas")
+    parser.add_argument("--opponents", default="greedy,ab1,ab2,ab3", help="with commas")
+    parser.add_argument("--zero", default="ab2", help="the opponent whose rating is 0")
     parser.add_argument("--games", type=int, default=100, help="against each opponent")
-    parser.add_argument(
-        "--registry", type=Path, default=None, help="what the opponents play among each other"
-    )
     parser.add_argument("--picture", type=Path, default=None, help="SVG file to write")
     options = parser.parse_args(arguments)
-    run = RunDirectory.open(options.run)
     opponents = options.opponents.split(",")
-    settings = {"evaluation.opponents": opponents, "evaluation.games": options.games}
-    config = overridden(load_config().config, settings, "on the command line")
-    torch.set_grad_enabled(False)
-    print(f"| minutes | plies | Elo [95 %] | {' | '.join(opponents)} |")
-    print(f"|{'---|' * (len(opponents) + 3)}", flush=True)
-    points = rated(run, config, options.registry or run.path / "registry.json")
+    if options.zero not in opponents:
+        parser.error(f"--zero must be one of the opponents {opponents}, not {options.zero!r}")
+    networks = []
+    for network in measured(RunDirectory.open(options.run), opponents, options.games):
+        print(f"{network.name}, {network.minutes:.1f} minutes: {scores_of(network)}", flush=True)
+        networks.append(network)
+    points = rated(networks, options.zero)
+    print(f"\n| minutes | plies | Elo above {options.zero} [95 %] | {' | '.join(opponents)} |")
+    print(f"|{'---|' * (len(opponents) + 3)}")
+    print("\n".join(map(table_line, points)))
     if options.picture is not None:
-        options.picture.write_text(picture(points), encoding="utf-8")
+        options.picture.write_text(picture(points, options.zero), encoding="utf-8")
 
 
 if __name__ == "__main__":
