@@ -40,7 +40,7 @@ CATALOGUE: Final = (
     Curve(
         "Entropy",
         {"entropy": "nats"},
-        "Falls slowly from about 3.8 (a random mover); below 0.3 the policy hardly explores any more.",
+        "Falls slowly from about 3.8 (a random mover); below 0.1 the policy hardly explores any more.",
     ),
     Curve(
         "KL divergence of an update",

@@ -22,7 +22,7 @@ def test_good_figures_are_good() -> None:
     [
         ("skipped_steps", 1.0, "bad", "training.learning_rate"),
         ("first_ratio_deviation", 0.01, "bad", "training.precision"),
-        ("entropy", 0.1, "warning", "training.entropy_weight"),
+        ("entropy", 0.05, "warning", "training.entropy_weight"),
         ("approx_kl", 0.2, "warning", "training.epochs"),
         ("truncated_share", 0.9, "warning", "env.max_plies"),
         ("explained_variance", -1.0, "warning", "training.learning_rate"),
