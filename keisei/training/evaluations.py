@@ -11,15 +11,22 @@ from typing import Any
 from keisei.core.checkpoint import CheckpointStore
 from keisei.errors import CheckpointError, JournalError
 from keisei.evaluation.ratings import Rating
+from keisei.evaluation.scores import Score
 from keisei.record.journal import Evaluation, Event, Journal, PlayerRating
+from keisei.record.metrics import TimeInterval
 from keisei.record.strength import RatedUpdate, strongest
 from keisei.training.callbacks import CallbackRunner
 from keisei.training.evaluator import HANG_SECONDS, Evaluator
-from keisei.training.evaluator_process import EvaluationDone, EvaluationFailed, EvaluationJob
+from keisei.training.evaluator_process import (
+    EvaluationDone,
+    EvaluationFailed,
+    EvaluationJob,
+    EvaluationProgress,
+)
 from keisei.training.events import CheckpointRated, EvaluationFinished
-from keisei.training.grading import Grade
+from keisei.training.grading import Grade, Progress
 
-#: How often the end of a run looks whether the evaluator is done, or the user out of patience.
+#: How often the end of a run looks whether the evaluator is done, or the user out of patience, and tells viewers.
 LOOK_SECONDS = 0.2
 #: Why the store keeps a checkpoint although it is old.
 HOLD_PURPOSE = "evaluation"
@@ -46,6 +53,8 @@ class Evaluations:
         self._callbacks = callbacks
         self._rated = {each.update: each for each in rated}
         self._recorded: dict[str, Any] = {}
+        #: Of the match that is played in this process, at the end of the run.
+        self._own: EvaluationProgress | None = None
 
     @property
     def strongest(self) -> RatedUpdate | None:
@@ -60,8 +69,8 @@ class Evaluations:
     @property
     def state(self) -> dict[str, Any]:
         """What is going on, for viewers: updates that are being measured or wait to be, and the match being played."""
-        progress = self._evaluator.progress
-        measuring = [job.update for job in self._evaluator.jobs]
+        progress = self._own or self._evaluator.progress
+        measuring = [job.update for job in (*self._evaluator.jobs, *((self._own.job,) if self._own else ()))]
         if progress is None:
             return {"measuring": measuring}
         match = {name: value for name, value in progress._asdict().items() if name != "job"}
@@ -112,6 +121,23 @@ class Evaluations:
                 break
         self.close()
         self._record_state()
+
+    def measure_here(self, job: EvaluationJob, measure: Callable[[Progress], Grade]) -> Grade:
+        """Measures the end of the run in this process, shows viewers how far it is, and files what came out."""
+        look = TimeInterval(LOOK_SECONDS)
+
+        def on_game(opponent: str, score: Score, planned: int) -> None:
+            self._own = EvaluationProgress(job, opponent, score.wins, score.draws, score.losses, planned)
+            if look.due():
+                self._record_state()
+
+        try:
+            grade = measure(on_game)
+        finally:
+            self._own = None
+        self.file(job, grade)
+        self._record_state()
+        return grade
 
     def _record_state(self) -> None:
         """For viewers, when no update does it any more."""

@@ -153,7 +153,7 @@ class Trainer:
             callbacks=callbacks,
             guard=guard,
             evaluations=stack.enter_context(closing(self._evaluations(store, journal, callbacks))),
-            grade=lambda update: self._grade(agent, store.path_of(update), update),
+            grade=lambda update, on_game: self._grade(agent, store.path_of(update), update, on_game),
             ranks=ranks,
         )
         place = f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
@@ -189,8 +189,14 @@ class Trainer:
             rated = rated_updates(reader.ratings())
         return Evaluations(evaluator, store, journal, callbacks, rated)
 
-    def _grade(self, agent: PPOAgent, checkpoint: Path, update: int) -> Grade:
+    def _grade(self, agent: PPOAgent, checkpoint: Path, update: int, on_game: Progress) -> Grade:
         """Of the network as it is, in this process: training is over and has no use for the cores."""
+
+        def tell(opponent: str, score: Score, planned: int) -> None:
+            on_game(opponent, score, planned)
+            if self._on_grading is not None:
+                self._on_grading(opponent, score, planned)
+
         try:
             name = network_name(self._run.name, read_manifest(checkpoint))
         except CheckpointError:  # the disk had no room for it, and that was reported
@@ -201,7 +207,7 @@ class Trainer:
             agent.device,
             name=f"policy:{name}",
             registry=self._registry,
-            on_game=self._on_grading,
+            on_game=tell,
             should_stop=self._should_stop,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from keisei.core.ranks import ALONE, Ranks
 from keisei.core.rollout import RolloutSummary
 from keisei.errors import CheckpointError, JournalError, RankLostError
 from keisei.evaluation.opponent_pool import OpponentPool
-from keisei.record.console import ConsoleSnapshot, Health, RunConsole
+from keisei.record.console import Health, RunConsole
 from keisei.record.health import judge
 from keisei.record.journal import Event, Game, Journal
 from keisei.record.metrics import GameResult, Interval, Metrics, TimeInterval
@@ -39,18 +39,15 @@ from keisei.training.events import (
     UpdateFinished,
 )
 from keisei.training.game_figures import game_figures
-from keisei.training.grading import Grade
+from keisei.training.grading import Grade, Progress
 from keisei.training.run_state import GamesState, RunState
+from keisei.training.run_view import RunView
 from keisei.training.watched_games import LEARNER_NAME, GameWatcher, Sighting
-
-#: Points of each curve on the console.
-CURVE_LENGTH = 60
-CURVES = ("policy_loss", "value_loss", "entropy", "approx_kl", "explained_variance", "gradient_norm")
 
 log = logging.getLogger(__name__)
 
-#: Measures the checkpoint of an update, as the network is at the end of the run.
-Grader = Callable[[int], Grade]
+#: Measures the checkpoint of an update, as the network is at the end of the run, and tells of each game.
+Grader = Callable[[int, Progress], Grade]
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,6 @@ class TrainingLoopManager:
         self, config: AppConfig, run_name: str, parts: LoopParts, should_stop: Callable[[], bool]
     ) -> None:
         self._config = config
-        self._run_name = run_name
         self._parts = parts
         self._should_stop = should_stop
         training = config.training
@@ -93,8 +89,9 @@ class TrainingLoopManager:
         self._watcher = GameWatcher(config, parts.agent)
         #: Rows learned from by the age of the weights that played them, in versions.
         self._rows_by_lag: Counter[int] = Counter()
-        self._curves: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=CURVE_LENGTH))
-        self._health = Health("good", "starting")
+        self._view = RunView(
+            config, run_name, parts.console, parts.metrics, parts.collector, parts.evaluations
+        )
         parts.agent.learning_rate_factor = parts.guard.learning_rate_factor
         self._collapse = CollapseResponse(
             parts.guard, parts.evaluations, parts.store, parts.journal, parts.callbacks, done
@@ -126,7 +123,7 @@ class TrainingLoopManager:
             self._keep(games, is_last=reason is not None)
         self._save_if_unsaved(games)
         reason = reason or "stopped by the user"
-        self._show(force=True)
+        self._view.show(force=True)
         parts.callbacks.emit(TrainingFinished(parts.metrics.updates, parts.metrics.global_timestep, reason))
         return reason
 
@@ -213,13 +210,10 @@ class TrainingLoopManager:
             self._record_watched(update, seen)
             self._record_states(update)
             self._commit()
-            for name in CURVES:
-                if name in metrics and np.isfinite(metrics[name]):
-                    self._curves[name].append(metrics[name])
-            self._health = (
-                Health("bad", self._collapse.weakness) if self._collapse.weakness else judge(metrics)
-            )
-            self._show()
+            self._view.note(metrics)
+            weakness = self._collapse.weakness
+            self._view.health = Health("bad", weakness) if weakness else judge(metrics)
+            self._view.show()
         with parts.metrics.phase("callbacks"):
             parts.callbacks.emit(UpdateFinished(update, plies, metrics))
 
@@ -252,8 +246,8 @@ class TrainingLoopManager:
         found = self._collapse.look(rated)
         if found is None:
             return None
-        self._health = Health("bad", found.words)
-        self._show(force=True)
+        self._view.health = Health("bad", found.words)
+        self._view.show(force=True)
         try:
             return self._collapse.answer(found, parts.metrics.updates, parts.metrics.global_timestep)
         finally:
@@ -290,7 +284,7 @@ class TrainingLoopManager:
                 path = parts.state.save(parts.store, games)
             except CheckpointError as error:
                 log.error("%s", error)
-                self._health = Health("bad", f"no checkpoint could be written: {error}")
+                self._view.health = Health("bad", f"no checkpoint could be written: {error}")
                 parts.journal.add_event(update, Event("checkpoint_failed", str(error)))
                 self._commit()
                 return None
@@ -305,8 +299,8 @@ class TrainingLoopManager:
         update, plies = parts.metrics.updates, parts.metrics.global_timestep
         with parts.metrics.phase("evaluate"):
             parts.evaluations.finish(self._should_stop)
-            grade = parts.grade(update)
-            parts.evaluations.file(EvaluationJob(update, plies, parts.store.path_of(update)), grade)
+            job = EvaluationJob(update, plies, parts.store.path_of(update))
+            grade = parts.evaluations.measure_here(job, lambda on_game: parts.grade(update, on_game))
         self._commit()
         return grade
 
@@ -314,38 +308,12 @@ class TrainingLoopManager:
 
     def _heartbeat(self) -> bool:
         """Called after every ply and every gradient step: refreshes the console, tells whether to stop."""
-        self._show()
+        self._view.show()
         return self._should_stop()
 
     def _heartbeat_of_learning(self) -> bool:
         self._parts.collector.meanwhile()
         return self._heartbeat()
-
-    def _show(self, *, force: bool = False) -> None:
-        if force:
-            self._parts.console.show(self._snapshot())
-        else:
-            self._parts.console.offer(self._snapshot)
-
-    def _snapshot(self) -> ConsoleSnapshot:
-        metrics = self._parts.metrics
-        training = self._config.training
-        return ConsoleSnapshot(
-            run_name=self._run_name,
-            update=metrics.updates,
-            plies=metrics.global_timestep,
-            total_plies=training.total_plies,
-            games=metrics.games,
-            elapsed_seconds=metrics.elapsed_seconds,
-            time_limit_seconds=training.time_limit_seconds,
-            plies_per_second=metrics.plies_per_second,
-            curves={name: tuple(values) for name, values in self._curves.items()},
-            results_by_winner=metrics.results_by_winner,
-            results_by_reason=metrics.results_by_reason,
-            board=str(self._parts.collector.watched_game()),
-            health=self._health,
-            strength=self._parts.evaluations.words,
-        )
 
 
 def _journal_game(game: ShogiGame) -> Game:

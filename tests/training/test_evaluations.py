@@ -19,7 +19,7 @@ from keisei.training.evaluations import STATE_NAME, Evaluations
 from keisei.training.evaluator import Evaluator
 from keisei.training.evaluator_process import EvaluationJob
 from keisei.training.events import CheckpointRated, EvaluationFinished
-from keisei.training.grading import Grade
+from keisei.training.grading import Grade, Progress
 
 
 class Desk:
@@ -162,3 +162,25 @@ def test_the_match_in_play_is_in_the_journal_while_the_end_of_a_run_waits_for_it
     assert recorded[-1] == {"measuring": [7], "match": match}
     look()
     assert recorded[-1] == {"measuring": []}
+
+
+def test_viewers_see_the_match_at_the_end_of_a_run_until_it_is_over(desk: Desk) -> None:
+    def state() -> object:
+        with JournalReader(desk.journal.path) as journal:
+            entry = journal.state(STATE_NAME)
+        return None if entry is None else entry.content
+
+    def measure(on_game: Progress) -> Grade:
+        while state() is None:  # told a few times a second
+            on_game("greedy", Score(3, 1, 2), 8)
+        seen.append(state())
+        return Grade({"greedy": Score(5, 1, 2)})
+
+    seen: list[object] = []
+    desk.evaluations.measure_here(desk.job(4), measure)
+    match = {"opponent": "greedy", "wins": 3, "draws": 1, "losses": 2, "planned": 8}
+    assert seen == [{"measuring": [4], "match": match}]
+    assert state() == {"measuring": []}
+    with JournalReader(desk.journal.path) as journal:
+        (evaluation,) = journal.evaluations()
+    assert (evaluation.update, evaluation.content.wins) == (4, 5)
