@@ -93,6 +93,8 @@ def _options(lines: Mapping[str, list[Measured]], axis: Axis, *, dark: bool | No
     options = chart([], axis, log=False, dark=dark)
     options["legend"]["show"] = True
     options["grid"]["top"] = 34
+    # Measurements are few, and a chart of one would have no width of its own.
+    options["xAxis"]["min"] = 0
     for index, (name, points) in enumerate(lines.items()):
         options["series"] += _series(name, COLOURS[index % len(COLOURS)], points)
     return options

@@ -50,6 +50,7 @@ def test_each_opponent_has_a_line_and_bars_of_its_interval() -> None:
     assert json.loads(scores[":data"]) == [[10, 0.5], [20, 0.9]]
     first = MATCHES[0].content
     assert json.loads(bars[":data"])[:3] == [[10, first.low], [10, first.high], [10, None]]
+    assert options["xAxis"]["min"] == 0  # a single measurement needs an axis too
 
 
 @pytest.mark.parametrize(
