@@ -19,6 +19,7 @@ from keisei.training.events import (
     TrainingStarted,
     UpdateFinished,
 )
+from keisei.training.run_view import RunView
 from keisei.training.trainer import Trainer
 from keisei.training.training_loop_manager import TrainingLoopManager
 
@@ -183,11 +184,11 @@ def test_b11_speed_is_plies_by_seconds(run: RunDirectory) -> None:
 
 
 def test_b13_one_display_is_fed_for_every_mode() -> None:
-    """Serial and parallel collection share the loop, and only its heartbeat feeds the console."""
-    source = inspect.getsource(TrainingLoopManager)
-    assert source.count(".console.offer(") == 1
-    assert source.count(".console.show(") == 1
-    assert "num_workers" not in source
+    """Serial and parallel collection share the loop and its view, and only the view feeds the console."""
+    view, loop = inspect.getsource(RunView), inspect.getsource(TrainingLoopManager)
+    assert view.count("console.offer(") == view.count("console.show(") == 1
+    assert "console.offer(" not in loop and "console.show(" not in loop
+    assert "num_workers" not in view + loop
 
 
 def test_phase_times_sum_to_wall_time(run: RunDirectory) -> None:
