@@ -1,6 +1,7 @@
 """What several test folders share."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator, Iterator, Sequence
@@ -16,6 +17,10 @@ hypothesis.settings.register_profile("keisei", deadline=None)
 hypothesis.settings.load_profile("keisei")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+# A shell has what it runs in the background ignore Ctrl-C, and children inherit that: theirs would never stop.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _nothing_may_be_skipped() -> bool:
