@@ -22,11 +22,11 @@ from keisei.evaluation.openings import random_openings
 from keisei.evaluation.players import PolicyPlayer, fixed_player
 from keisei.evaluation.ratings import Rating, fit_ratings
 from keisei.record.journal import JournalReader
+from keisei.record.metrics import PHASE_PREFIX
 from keisei.record.run_directory import RunDirectory
 from keisei.shogi.types import DEFAULT_MAX_PLIES
 
 SEED: Final = 1
-PHASE_PREFIX: Final = "seconds_"
 SECONDS_PER_MINUTE: Final = 60
 PLIES_PER_UNIT: Final = 1e6
 STYLE: Final = (

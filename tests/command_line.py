@@ -2,6 +2,7 @@
 
 import logging
 import os
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -17,6 +18,18 @@ from keisei.cli import main
 KEISEI = Path(sys.executable).with_name("keisei")
 #: One thread a process: the tests run beside each other.
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+
+
+def start_process(folder: Path, *command: object, **environ: str) -> "subprocess.Popen[str]":
+    """A real process in ``folder``, whose output can be read."""
+    return subprocess.Popen(
+        [str(word) for word in command],
+        cwd=folder,
+        env={**ENVIRONMENT, **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 @dataclass(frozen=True)

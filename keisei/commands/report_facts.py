@@ -13,9 +13,9 @@ from keisei.config_schema import AppConfig
 from keisei.errors import ConfigError
 from keisei.record.journal_reader import Entry, JournalReader, MetricPoint
 from keisei.record.journal_schema import Evaluation, Event, Game, PlayerRating
+from keisei.record.metrics import PHASE_PREFIX
 from keisei.record.run_directory import RunDirectory
 
-PHASE_PREFIX: Final = "seconds_"
 SHOWN_EVENTS: Final = 30
 #: Games that are looked through for good ones, from each end of the run.
 READ_GAMES: Final = 5000

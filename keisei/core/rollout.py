@@ -120,17 +120,27 @@ class Rollout:
         one.
         """
         self._seating.seat_frozen(0 if opponent is None else opponent_number, self._length == 0)
+        summary, cut_off = self.play_all(
+            rows, lambda ply: self._play_ply(rows[ply], learner, opponent, version), should_stop
+        )
+        if not summary.stopped:
+            self.bootstrap(rows, learner.values(self.env.records), learner.values, cut_off)
+        return summary
+
+    def play_all(
+        self, rows: RolloutRows, play_ply: Callable[[int], None], should_stop: Callable[[], bool]
+    ) -> tuple[RolloutSummary, list[CutOff]]:
+        """All plies of ``rows`` [T, N], each by ``play_ply``: how games ended, and those that the cap cut off."""
         summary = RolloutSummary()
         cut_off: list[CutOff] = []
         for ply in range(len(rows.action)):
             if should_stop():
                 summary.stopped = True
-                return summary
-            self._play_ply(rows[ply], learner, opponent, version)
-            self.note_ends(ply, summary, cut_off)
-        self.bootstrap(rows, learner.values(self.env.records), learner.values, cut_off)
+                return summary, cut_off
+            play_ply(ply)
+            self._note_ends(ply, summary, cut_off)
         summary.plies = rows.action.size
-        return summary
+        return summary, cut_off
 
     def _play_ply(
         self, row: RolloutRows, learner: Inference, opponent: Inference | None, version: int
@@ -188,7 +198,7 @@ class Rollout:
             actions[mates] = self.env.mate_in_one[part][mates]
         return actions
 
-    def note_ends(self, ply: int, summary: RolloutSummary, cut_off: list[CutOff]) -> None:
+    def _note_ends(self, ply: int, summary: RolloutSummary, cut_off: list[CutOff]) -> None:
         """Tells of the games that the ply ended, and begins others in their place."""
         env = self.env
         self._length += 1

@@ -16,6 +16,8 @@ Winner = Literal["black", "white"]
 
 NO_WINNER = "none"
 SPEED_WINDOW_SECONDS = 30.0
+#: Of the figures that say how long a phase of an update took.
+PHASE_PREFIX = "seconds_"
 
 
 class GameResult(NamedTuple):

@@ -21,7 +21,7 @@ from keisei.core.device_player import DevicePlayer, PlayedPositions
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.ppo_agent import PPOAgent
 from keisei.core.random_states import capture_random_states, restore_random_states
-from keisei.core.rollout import CutOff, Rollout, RolloutSummary
+from keisei.core.rollout import Rollout, RolloutSummary
 from keisei.core.rollout_rows import RolloutRows
 from keisei.shogi import ShogiGame
 from keisei.training.environments import make_env, play_settings, thread_count
@@ -44,17 +44,12 @@ class _Half:
     def play(self, rows: RolloutRows, version: int, should_stop: Callable[[], bool]) -> RolloutSummary:
         """One rollout, written into the columns of ``rows`` that are this half's."""
         rows = rows[:, self.games]
-        summary = RolloutSummary()
-        cut_off: list[CutOff] = []
-        for ply in range(len(rows.action)):
-            if should_stop():
-                summary.stopped = True
-                return summary
-            self._play_ply(rows[ply], ply, version)
-            self.rollout.note_ends(ply, summary, cut_off)
-        self.player.ask()
-        self.rollout.bootstrap(rows, self.player.answer().value, self.player.values, cut_off)
-        summary.plies = rows.action.size
+        summary, cut_off = self.rollout.play_all(
+            rows, lambda ply: self._play_ply(rows[ply], ply, version), should_stop
+        )
+        if not summary.stopped:
+            self.player.ask()
+            self.rollout.bootstrap(rows, self.player.answer().value, self.player.values, cut_off)
         return summary
 
     def _play_ply(self, row: RolloutRows, ply: int, version: int) -> None:

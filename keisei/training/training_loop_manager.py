@@ -23,7 +23,7 @@ from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.record.console import Health, RunConsole
 from keisei.record.health import judge
 from keisei.record.journal import Event, Game, Journal
-from keisei.record.metrics import GameResult, Interval, Metrics, TimeInterval
+from keisei.record.metrics import PHASE_PREFIX, GameResult, Interval, Metrics, TimeInterval
 from keisei.shogi import ShogiGame
 from keisei.training.agreement import agreed_end, rollout_of_all
 from keisei.training.callbacks import CallbackRunner
@@ -189,7 +189,7 @@ class TrainingLoopManager:
             **parts.collector.status(),
             "plies_per_second": parts.metrics.plies_per_second,
             "games": float(parts.metrics.games),
-            **{f"seconds_{phase}": value for phase, value in seconds.items()},
+            **{PHASE_PREFIX + phase: value for phase, value in seconds.items()},
         }
         parts.guard.note(metrics)
         return metrics

@@ -5,11 +5,11 @@ from functools import lru_cache
 
 from keisei.record.console import Health
 from keisei.record.health import judge
+from keisei.record.metrics import PHASE_PREFIX
 from keisei.web.run_feed import RunFeed
 
 NONE = "–"
 GIB = 2**30
-PHASE_PREFIX = "seconds_"
 #: A trainer that has recorded nothing for this long is worth a look.
 SILENT_SECONDS = 300.0
 

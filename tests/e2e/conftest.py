@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from command_line import ENVIRONMENT, KEISEI
+from command_line import ENVIRONMENT, KEISEI, start_process
 
 # As in the processes that are started here, so that their results can be compared bit by bit.
 torch.set_num_threads(1)
@@ -41,14 +41,7 @@ def start_keisei(tmp_path: Path) -> Iterator[StartKeisei]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: object) -> "subprocess.Popen[str]":
-        process = subprocess.Popen(
-            [KEISEI, *map(str, arguments)],
-            cwd=tmp_path,
-            env=ENVIRONMENT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = start_process(tmp_path, KEISEI, *arguments)
         started.append(process)
         return process
 

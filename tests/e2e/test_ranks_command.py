@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from command_line import ENVIRONMENT, call_keisei
+from command_line import call_keisei, start_process
 from tiny_runs import ROWS, latest, tiny_config, tiny_options
 
 from keisei.config_loader import load_config
@@ -33,14 +33,7 @@ def start_ranks(tmp_path: Path) -> Iterator[StartRanks]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: object) -> "subprocess.Popen[str]":
-        process = subprocess.Popen(
-            [*TORCHRUN, "-m", "keisei", *map(str, arguments)],
-            cwd=tmp_path,
-            env={**ENVIRONMENT, "TMPDIR": str(tmp_path)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = start_process(tmp_path, *TORCHRUN, "-m", "keisei", *arguments, TMPDIR=str(tmp_path))
         started.append(process)
         return process
 
