@@ -94,9 +94,13 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
 
 
 def test_ctrl_c_in_a_command_is_exit_code_130_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    """The signal comes after a while of computing, wherever the command is then."""
+    """The signal comes after a while of computing, wherever the command is then.
+
+    It comes again after as long, as a user's would: one that falls into a callback of the interpreter, such as that
+    of a weak reference, is printed and forgotten there.
+    """
     previous = signal.signal(signal.SIGVTALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0.2)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.2, 0.2)
     try:
         called = call_keisei(capsys, "verify-engine", "--positions", 10**8)
     finally:

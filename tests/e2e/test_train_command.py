@@ -20,7 +20,9 @@ from keisei.record.run_directory import RunDirectory
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
 FOREVER = 1_000_000
-KILLS, UPDATES = 20, 40
+KILLS = 20
+#: More than the kills let the victims play, three each at most but for what they play while the signal travels.
+UPDATES = 4 * KILLS
 NOBODY = 65534
 
 

@@ -27,7 +27,8 @@ NAME = "victim"
 RUN = RUNS / NAME
 LINE = re.compile(rb"^update (\d+),", re.MULTILINE)
 UPDATES_TO_WAIT = 2
-#: Longer than a start or an update, so that a kill may fall anywhere within them.
+#: Longer than a start or an update, so that a kill may fall anywhere within them. On a fast machine the next
+#: update ends the delay, or the victims would finish the run before all kills are done.
 LONGEST_DELAY_SECONDS = 0.3
 
 
@@ -91,10 +92,11 @@ def saved() -> tuple[int | None, int]:
 def kill_one(moments: random.Random) -> dict[str, object]:
     before = saved()[0] if RUN.exists() else None
     trainer = Trainer()
+    wanted = before or 0
     if moments.random() < 0.75:
-        wanted = (before or 0) + moments.randint(1, UPDATES_TO_WAIT)
+        wanted += moments.randint(1, UPDATES_TO_WAIT)
         trainer.watch_until(time.monotonic() + 60, wanted)
-    trainer.watch_until(time.monotonic() + moments.uniform(0, LONGEST_DELAY_SECONDS), -1)
+    trainer.watch_until(time.monotonic() + moments.uniform(0, LONGEST_DELAY_SECONDS), wanted + 1)
     was_running = trainer.is_running
     trainer.kill()
     newest, torn = saved()
