@@ -5,6 +5,7 @@ terminal can therefore not hold training up, and an error in drawing costs the d
 """
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -85,7 +86,8 @@ class ConsoleSnapshot:
             spans.append((self.total_plies - self.plies) / self.plies_per_second)
         if self.time_limit_seconds:
             spans.append(self.time_limit_seconds - self.elapsed_seconds)
-        return max(min(spans), 0.0) if spans else None
+        shortest = min(spans, default=math.inf)
+        return max(shortest, 0.0) if math.isfinite(shortest) else None
 
 
 class Painter(Protocol):

@@ -100,6 +100,7 @@ def test_a_snapshot_does_not_follow_the_loop_and_cannot_be_changed() -> None:
         ({}, 0.25, 60.0),
         ({"time_limit_seconds": 40.0}, 0.5, 20.0),
         ({"plies_per_second": 0.0}, 0.25, None),
+        ({"plies_per_second": 5e-324}, 0.25, None),
         ({"plies_per_second": 0.0, "time_limit_seconds": 10.0}, 1.0, 0.0),
         ({"plies": 5000}, 1.0, 0.0),
         ({"total_plies": 0, "plies": 0}, 0.0, 0.0),

@@ -1,7 +1,6 @@
 """Tests of keisei.record.console_layout: what stands on the screen."""
 
 import io
-import math
 from dataclasses import replace
 
 import pytest
@@ -100,7 +99,6 @@ def test_the_first_moment_of_a_run_has_no_figures_and_no_error() -> None:
     assert "time left unknown" in plain_line(first)
 
 
-NUMBERS = st.floats(0, 1e12) | st.just(math.inf)
 COUNTS = st.integers(0, 10**15)
 
 
