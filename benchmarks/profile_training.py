@@ -19,12 +19,12 @@ from figures import Figures
 
 from keisei.config_loader import load_config, parse_override_tokens
 from keisei.config_schema import AppConfig
+from keisei.record.metrics import PHASE_PREFIX
 from keisei.record.run_directory import RunDirectory
 from keisei.training import Trainer
 from keisei.training.events import TrainingEvent, UpdateFinished
 from keisei.training.profiling import phase_table
 
-PHASE_PREFIX = "seconds_"
 OPERATIONS = 15
 
 

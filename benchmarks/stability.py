@@ -30,8 +30,8 @@ from keisei.shogi.policy import action_count
 from keisei.shogi.positions import legal_masks
 from keisei.training.parallel import ParallelManager
 from keisei.training.parallel.parallel_manager import ExperienceBatch
+from keisei.training.parallel.shared_memory import NAMED_SEGMENTS
 
-SHARED_MEMORY = Path("/dev/shm")
 STOP_SHARE = 1 / 6
 #: Without a complete update for so long, something hangs.
 HANG_SECONDS = 120.0
@@ -84,14 +84,22 @@ class Trial:
     def update(self) -> None:
         """One whole update."""
         self.manager.sync_model_to_workers(self._weights)
-        deadline = time.monotonic() + HANG_SECONDS
-        while True:
-            for batch in self.manager.collect_experiences(HANG_SECONDS):
-                self.ledger.note(batch)
-            if self.manager.update_complete:
-                return
-            if time.monotonic() > deadline:
-                raise SystemExit(f"no complete update for {HANG_SECONDS:.0f} s: {self.manager.get_status()}")
+        self._note(self.manager.collect_experiences(0))
+        self._finish_update()
+
+    def _finish_update(self) -> None:
+        began = time.monotonic()
+        while not self.manager.update_complete:
+            self._note(self.manager.collect_experiences(1))
+            self._refuse_hang(began)
+
+    def _note(self, batches: Sequence[ExperienceBatch]) -> None:
+        for batch in batches:
+            self.ledger.note(batch)
+
+    def _refuse_hang(self, began: float) -> None:
+        if time.monotonic() - began > HANG_SECONDS:
+            raise SystemExit(f"a hang: waited {HANG_SECONDS:.0f} s in vain; {self.manager.get_status()}")
 
     def hit(self) -> None:
         """Hits one worker in the middle of an update, and waits for the process that replaces it."""
@@ -106,18 +114,16 @@ class Trial:
             if self.manager.update_complete:
                 self.manager.sync_model_to_workers(self._weights)
             batches += self.manager.collect_experiences(0.02)
+            self._refuse_hang(began)
         seconds = time.monotonic() - began
-        for batch in batches:
-            self.ledger.note(batch)
+        self._note(batches)
         if is_stop:
             self.stops += 1
             self.stop_recoveries.append(seconds)
         else:
             self.kills += 1
             self.recoveries.append(seconds)
-        while not self.manager.update_complete:
-            for batch in self.manager.collect_experiences(HANG_SECONDS):
-                self.ledger.note(batch)
+        self._finish_update()
 
 
 def footprint() -> dict[str, float]:
@@ -127,7 +133,7 @@ def footprint() -> dict[str, float]:
         "memory": process.memory_info().rss,
         "descriptors": process.num_fds(),
         "zombies": sum(child.status() == psutil.STATUS_ZOMBIE for child in process.children()),
-        "segments": len(list(SHARED_MEMORY.iterdir())) if SHARED_MEMORY.is_dir() else 0,
+        "segments": len(list(NAMED_SEGMENTS.iterdir())) if NAMED_SEGMENTS.is_dir() else 0,
     }
 
 

@@ -22,6 +22,7 @@ from figures import Figures
 
 from keisei.config_loader import load_config, parse_override_tokens
 from keisei.record.journal_reader import JournalReader
+from keisei.record.metrics import PHASE_PREFIX
 from keisei.record.run_directory import RunDirectory
 from keisei.training.trainer import Trainer
 
@@ -122,7 +123,7 @@ def run(kind: str, seconds: float, overrides: dict[str, object]) -> Run:
         Trainer(load_config(None, settings).config, directory).train()
         with JournalReader(directory.journal_path) as journal:
             points = journal.series("loss")
-            phases = [name for name in journal.metric_names() if name.startswith("seconds_")]
+            phases = [name for name in journal.metric_names() if name.startswith(PHASE_PREFIX)]
             spent = {name: sum(point.value for point in journal.series(name)) for name in phases}
     if len(points) < LEAST_UPDATES:
         raise SystemExit(

@@ -33,6 +33,7 @@ from figures import Figures
 from page_windows import Pair, Watch, Window
 
 from keisei.record.journal_reader import JournalReader, MetricPoint
+from keisei.record.metrics import PHASE_PREFIX
 
 #: For the visitors to arrive, and for the run to get up to speed.
 START_SECONDS = 20.0
@@ -182,7 +183,9 @@ def report(pairs: Sequence[Pair], updates: Sequence[MetricPoint], folder: Path, 
 def report_watching(journal: Path, figures: Figures) -> None:
     with JournalReader(journal) as reader:
         phases = {
-            n: [p.value for p in reader.series(n)] for n in reader.metric_names() if n.startswith("seconds_")
+            n: [p.value for p in reader.series(n)]
+            for n in reader.metric_names()
+            if n.startswith(PHASE_PREFIX)
         }
     total = sum(map(sum, phases.values()))
     share = 100 * sum(phases["seconds_watch"]) / total

@@ -27,14 +27,17 @@ _FIELDS = dict(walk_settings())
 SECTIONS = frozenset(key for key, field in _FIELDS.items() if section_class(field) is not None)
 SETTINGS = tuple(key for key in _FIELDS if key not in SECTIONS)
 
+_NO_COMPRESSION = "weights travel through shared memory, where compression only costs time (docs/parallel.md)"
+_SLOT_SIZE = "use 'training.rollout_plies' × 'parallel.games_per_worker': a slot is one rollout"
+
 #: Names that earlier documents of Keisei used, and what stands for them now.
 FORMER_KEYS: Mapping[str, str] = MappingProxyType(
     {
+        "training.parallel": "'parallel' is a section of its own, beside 'training'",
         "parallel.enabled": "use 'parallel.num_workers' (0 = no workers)",
         "parallel.episodes_per_worker": "use 'parallel.games_per_worker'",
-        "parallel.batch_size": "use 'training.rollout_plies' × 'parallel.games_per_worker': a slot is one rollout",
-        "parallel.experience_batch_size": "use 'training.rollout_plies' × 'parallel.games_per_worker': "
-        "a slot is one rollout",
+        "parallel.batch_size": _SLOT_SIZE,
+        "parallel.experience_batch_size": _SLOT_SIZE,
         "parallel.max_game_length": "use 'env.max_plies'",
         "parallel.timeout": "use 'parallel.timeout_seconds'",
         "parallel.worker_timeout": "use 'parallel.timeout_seconds'",
@@ -42,8 +45,8 @@ FORMER_KEYS: Mapping[str, str] = MappingProxyType(
         "parallel.max_queue_size": "use 'parallel.queue_size'",
         "parallel.use_shared_memory": "use 'parallel.shared_memory'",
         "parallel.worker_seed_offset": "use 'parallel.seed_offset'",
-        "parallel.compression_enabled": "weights travel through shared memory, where compression only costs time "
-        "(docs/parallel.md has the figures)",
+        "parallel.compression": _NO_COMPRESSION,
+        "parallel.compression_enabled": _NO_COMPRESSION,
     }
 )
 
@@ -343,8 +346,8 @@ def _unknown_key(setting: _Setting) -> str:
         examples = [key for key in SETTINGS if key.startswith(f"{setting.key}.")][:1]
         hint = f"set one of its keys, such as {examples[0]!r}" if examples else "it has no keys yet"
         return f"{setting.key!r} {setting.place} is a section; {hint}"
-    if setting.key in FORMER_KEYS:
-        return f"unknown key {setting.key!r} {setting.place}; {FORMER_KEYS[setting.key]}"
+    if (successor := _former_name(setting.key)) is not None:
+        return f"unknown key {setting.key!r} {setting.place}; {successor}"
     guesses = _closest_keys(setting.key)
     if setting.key.startswith(ENVIRONMENT_PREFIX):
         guesses = [environment_variable(key) for key in guesses]
@@ -352,9 +355,21 @@ def _unknown_key(setting: _Setting) -> str:
     return f"unknown key {setting.key!r} {setting.place}; {hint}"
 
 
+def _former_name(key: str) -> str | None:
+    """What stands for a name of earlier documents, wherever it is written: whole sections too, and variables."""
+    wanted = _dotted(key)
+    sections = [wanted[:end] for end, letter in enumerate(wanted) if letter == "."]
+    return next((FORMER_KEYS[name] for name in (wanted, *sections) if name in FORMER_KEYS), None)
+
+
+def _dotted(key: str) -> str:
+    """The dotted key that a variable or an option in another spelling means."""
+    return key.removeprefix(ENVIRONMENT_PREFIX).replace("__", ".").replace("-", "_").lower()
+
+
 def _closest_keys(key: str) -> list[str]:
     """Keys that may have been meant: the same name in another section, else the most similar key."""
-    wanted = key.removeprefix(ENVIRONMENT_PREFIX).replace("__", ".").replace("-", "_").lower()
+    wanted = _dotted(key)
     name = wanted.rpartition(".")[2]
     namesakes = [known for known in SETTINGS if known.rpartition(".")[2] == name]
     if namesakes:

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+MAX_WORKERS = 1024
 MAX_SEED = 2**63 - 1  # the journal stores seeds in SQLite's signed 64-bit integers
 
 _CONTROL_CATEGORIES = ("Cc", "Zl", "Zp")  # Unicode's control characters, line and paragraph separators
@@ -435,7 +436,7 @@ class TrainingConfig(Section):
 class ParallelConfig(Section):
     """Worker processes that play games beside the learner."""
 
-    num_workers: Annotated[int, Field(ge=0, le=1024)] | Literal["auto"] = Field(
+    num_workers: Annotated[int, Field(ge=0, le=MAX_WORKERS)] | Literal["auto"] = Field(
         default="auto",
         description="Processes that play games; 0 = the trainer plays them itself; auto = one a core, or 0 with a GPU.",
     )
@@ -481,7 +482,7 @@ class ParallelConfig(Section):
         default=60.0,
         gt=0,
         le=86_400,
-        description="Longest wait for the workers' answers before an error is raised.",
+        description="Longest wait for rows in one call of collect_experiences, and for the games of a checkpoint.",
     )
     heartbeat_timeout_seconds: float = Field(
         default=8.0, gt=0, le=3600, description="Silence after which a worker is taken for hung and replaced."
@@ -497,6 +498,39 @@ class ParallelConfig(Section):
         default=(),
         description="Settings of single workers, e.g. ['0-3: training.temperature=1.2 training.opponents.share=0.5'].",
     )
+
+    @model_validator(mode="after")
+    def _lag_is_counted_in_publications(self) -> Self:
+        if self.mode == "async" and self.model_sync_interval > 1:
+            raise contradiction(
+                f"parallel.model_sync_interval {self.model_sync_interval} contradicts parallel.mode 'async', "
+                "whose lag is counted in publications: set it to 1",
+                "parallel.model_sync_interval",
+                "parallel.mode",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _the_hung_are_found_before_they_are_given_up(self) -> Self:
+        if self.heartbeat_timeout_seconds >= self.timeout_seconds:
+            raise contradiction(
+                f"parallel.heartbeat_timeout_seconds {self.heartbeat_timeout_seconds:g} must be less than "
+                f"parallel.timeout_seconds {self.timeout_seconds:g}: one hung worker would end all of them",
+                "parallel.heartbeat_timeout_seconds",
+                "parallel.timeout_seconds",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _overridden_workers_exist(self) -> Self:
+        if self.num_workers == 0 and self.worker_overrides:
+            raise contradiction(
+                "parallel.worker_overrides needs workers but parallel.num_workers is 0: set it to auto, or remove the "
+                "overrides",
+                "parallel.worker_overrides",
+                "parallel.num_workers",
+            )
+        return self
 
 
 class EvaluationConfig(Section):

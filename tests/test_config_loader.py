@@ -1,5 +1,7 @@
 """Tests of keisei.config_loader: precedence, origins, overrides, errors, and writing a configuration."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from keisei.config_loader import (
+    FORMER_KEYS,
     SECTIONS,
     SETTINGS,
     LoadedConfig,
@@ -435,6 +438,35 @@ def test_any_tokens_parse_or_fail_cleanly(tokens: list[str]) -> None:
     except ConfigError:
         return
     assert set(overrides) <= set(SETTINGS)
+
+
+@pytest.mark.parametrize("key", FORMER_KEYS)
+def test_a_former_name_is_answered_with_what_stands_for_it_wherever_it_is_written(
+    tmp_path: Path, key: str
+) -> None:
+    """Every name of the tables of the first documents: what is named instead is a setting or a section."""
+    section, _, name = key.partition(".")
+    path = write(tmp_path, f"{section}:\n  {name}: 1\n")
+    attempts: list[Callable[[], object]] = [
+        lambda: load_config(path),
+        lambda: load_config(overrides={key: "1"}),
+        lambda: parse_override_tokens([f"--{key}", "1"]),
+        lambda: load_config(environ={environment_variable(key): "1"}),
+    ]
+    for attempt in attempts:
+        with pytest.raises(ConfigError, match=re.escape(FORMER_KEYS[key])):
+            attempt()
+    named = re.findall(r"'([a-z_.]+)'", FORMER_KEYS[key])
+    assert set(named) <= {*SETTINGS, *SECTIONS}
+    assert key not in SETTINGS
+
+
+def test_a_former_section_is_answered_as_a_whole(tmp_path: Path) -> None:
+    path = write(tmp_path, "training:\n  parallel:\n    enabled: true\n    num_workers: 4\n")
+    with pytest.raises(ConfigError, match="'parallel' is a section of its own, beside 'training'"):
+        load_config(path)
+    with pytest.raises(ConfigError, match="'parallel' is a section of its own, beside 'training'"):
+        parse_override_tokens(["--training.parallel.num_workers", "4"])
 
 
 def test_environment_variables_are_unambiguous() -> None:

@@ -12,8 +12,9 @@ from keisei.bench.contestant_process import ContestantProcess
 from keisei.bench.keisei_engine import Keisei
 from keisei.bench.measurement import Budget, Contestant, Workload
 from keisei.bench.rivals import RIVALS
-from keisei.bench.table import Row, Table, available_cores
+from keisei.bench.table import Row, Table
 from keisei.errors import RivalError
+from keisei.record.machine_limits import available_cores
 from keisei.shogi import RECORD_BYTES
 
 Progress = Callable[[str], None]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 from keisei.record.machine import processor
+from keisei.record.machine_limits import available_cores
 
 BASELINES = ("cshogi", "rsshogi")
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -109,10 +109,6 @@ def _digits(value: float) -> str:
 def describe_machine() -> str:
     """The processor and the number of cores this process may use."""
     return f"{processor()}, {available_cores()} cores"
-
-
-def available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def describe_commit(directory: Path) -> str:

@@ -34,6 +34,10 @@ class Collector(Protocol):
         self, buffer: ExperienceBuffer, *, version: int, should_stop: Callable[[], bool]
     ) -> RolloutSummary: ...
 
+    def plays_frozen(self) -> bool:
+        """Whether games are played against earlier versions, so that the pool must have some."""
+        ...
+
     def watched_game(self) -> ShogiGame:
         """A game for people to look at."""
         ...
@@ -63,6 +67,7 @@ class InProcessCollector:
     """The trainer plays the games itself, with the learner's own network."""
 
     def __init__(self, config: AppConfig, agent: PPOAgent, pool: OpponentPool) -> None:
+        self._config = config
         self._inference = agent.inference
         self._pool = pool
         training = config.training
@@ -100,6 +105,9 @@ class InProcessCollector:
             credit(self._pool, summary)
         return summary
 
+    def plays_frozen(self) -> bool:
+        return self._config.training.opponents.share > 0
+
     def watched_game(self) -> ShogiGame:
         return self._env.game(0)
 
@@ -127,11 +135,21 @@ class InProcessCollector:
             )
             return
         games = state[ONLY_PLAYER]
+        if (saved := saved_games(games)) != self._env.num_games:
+            log.warning(
+                "the checkpoint holds %d games, this run has %d: new games begin", saved, self._env.num_games
+            )
+            return
         self._rollout.load_state_arrays(games["games"])
         restore_random_states(games["random"], self._rollout.generators())
 
     def close(self) -> None:
         self._engines.close()
+
+
+def saved_games(state: Mapping[str, Any]) -> int:
+    """How many games in flight one player's part of a checkpoint holds."""
+    return len(state["games"]["game"])
 
 
 def credit(pool: OpponentPool, summary: RolloutSummary) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from keisei.config_schema import AppConfig, StartsConfig
 from keisei.core.rollout import PlaySettings
 from keisei.core.seating import Anchor
 from keisei.errors import ConfigError, SfenError
+from keisei.record.machine_limits import available_cores
 from keisei.shogi import ShogiGame, ShogiVectorEnv, Starts
 
 
@@ -38,7 +38,7 @@ def make_env(config: AppConfig, *, num_games: int, seed: int, num_threads: int) 
 def thread_count(config: AppConfig) -> int:
     """Threads that step the games in the trainer's own process."""
     threads = config.env.num_threads
-    return (os.cpu_count() or 1) if threads == "auto" else threads
+    return available_cores() if threads == "auto" else threads
 
 
 def play_settings(config: AppConfig) -> PlaySettings:

@@ -6,13 +6,12 @@ together.
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from keisei.config_schema import AppConfig, RecordConfig, TrainingConfig
 from keisei.core.rank_place import RankPlace
 from keisei.errors import ConfigError
+from keisei.record.machine_limits import available_cores
 
 ONE_GPU = "cuda:"
 
@@ -73,7 +72,7 @@ def config_of_rank(config: AppConfig, place: RankPlace, update: int) -> AppConfi
 
 
 def _threads(place: RankPlace) -> int:
-    return max(1, (os.cpu_count() or 1) // place.local_count)
+    return max(1, available_cores() // place.local_count)
 
 
 def _device(name: str, place: RankPlace) -> str:

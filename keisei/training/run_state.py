@@ -130,7 +130,7 @@ class RunState:
         except (KeyError, ValueError, RuntimeError) as error:
             raise CheckpointError(
                 f"the checkpoint {checkpoint.path!s} does not fit this run: {error}; resume with the settings of the "
-                "run's own config.yaml (env.num_games and the network must be the same)"
+                "run's own config.yaml (the network must be the same)"
             ) from error
 
     def _load_games(self, games: Mapping[str, Any], *, played_by: int) -> None:

@@ -179,7 +179,7 @@ class TrainingLoopManager:
         lags, counts = np.unique(parts.metrics.updates + 1 - parts.buffer.rows.version, return_counts=True)
         self._rows_by_lag.update(dict(zip(lags.tolist(), counts.tolist(), strict=True)))
         update = parts.metrics.count_update()
-        if training.opponents.share > 0 and self._snapshot_due.due(update):
+        if parts.collector.plays_frozen() and self._snapshot_due.due(update):
             parts.pool.add(update, parts.agent.network.state_dict())
         seconds = parts.metrics.lap_seconds()
         metrics = {

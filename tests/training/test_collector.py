@@ -110,6 +110,16 @@ def test_games_of_another_number_of_players_are_begun_anew_and_that_is_said(
     assert len(table.collect()) == ROWS
 
 
+def test_another_number_of_games_is_begun_anew_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    table = Table()
+    ((player, saved),) = table.collector.state().items()
+    fewer = {name: array[:1] for name, array in saved["games"].items()}
+    with caplog.at_level(logging.WARNING):
+        table.collector.load_state({player: {**saved, "games": fewer}})
+    assert "the checkpoint holds 1 games" in caplog.text
+    assert len(table.collect()) == ROWS
+
+
 def test_a_watched_game_is_one_of_those_that_are_played() -> None:
     table = Table()
     before = table.collector.watched_game().ply

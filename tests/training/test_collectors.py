@@ -17,7 +17,15 @@ def test_without_workers_the_trainer_plays_itself() -> None:
     assert isinstance(collector, InProcessCollector)
 
 
-def test_wrong_settings_are_refused_before_a_worker_is_started() -> None:
-    config = tiny_config(1, parallel__num_workers=2, env__starts__sfen_file="absent.sfen")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"env__starts__sfen_file": "absent.sfen"},
+        {"parallel__worker_overrides": ["1: env.starts.sfen_file=absent.sfen env.starts.sfens=1"]},
+    ],
+    ids=["of all", "of one"],
+)
+def test_wrong_settings_are_refused_before_a_worker_is_started(wrong: dict[str, object]) -> None:
+    config = tiny_config(1, parallel__num_workers=2, **wrong)
     with pytest.raises(ConfigError, match=r"absent\.sfen"):
         make_collector(config, PPOAgent(config, torch.device("cpu")), OpponentPool(1, 1))

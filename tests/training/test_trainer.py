@@ -241,10 +241,13 @@ def test_g5_a_checkpoint_of_another_architecture_is_refused(
     assert run.config_path.read_text() == config_text, "a refused resume changes nothing"
 
 
-def test_other_games_than_the_checkpoint_holds_are_refused(run: RunDirectory) -> None:
+def test_a_run_goes_on_with_another_number_of_games_which_begin_anew(
+    run: RunDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
     train(run, tiny_config(2))
-    with pytest.raises(CheckpointError, match=r"does not fit this run.*env\.num_games"):
-        train(run, tiny_config(4, env__num_games=4), resume=True)
+    train(run, tiny_config(4, env__num_games=4), resume=True)
+    assert "the checkpoint holds 8 games, this run has 4: new games begin" in caplog.text
+    assert latest(run).state["metrics"]["updates"] > 2
 
 
 def test_a_second_trainer_in_the_folder_is_refused(run: RunDirectory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, zip_longest
 from typing import Any
 
 from keisei.config_schema import AppConfig
@@ -13,7 +14,7 @@ from keisei.core.rollout import RolloutSummary
 from keisei.errors import WorkerFailedError
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.shogi import ShogiGame
-from keisei.training.collector import Collector, InProcessCollector, credit
+from keisei.training.collector import Collector, InProcessCollector, credit, saved_games
 from keisei.training.parallel.parallel_manager import ExperienceBatch, ParallelManager
 from keisei.training.parallel.worker_plan import WorkerPlan
 
@@ -82,8 +83,10 @@ class ParallelCollector:
         for batch in batches:
             total.plies += batch.summary.plies
             total.finished += batch.summary.finished
-            total.kept += batch.summary.kept
-        total.kept = total.kept[: self._config.record.games_kept_per_update]
+        # One game of each batch, then the next ones: every worker's games are seen.
+        in_turn = chain.from_iterable(zip_longest(*(batch.summary.kept for batch in batches)))
+        kept = [game for game in in_turn if game is not None]
+        total.kept = kept[: self._config.record.games_kept_per_update]
         if total.kept:
             self._watched = total.kept[-1]
         return total
@@ -112,6 +115,11 @@ class ParallelCollector:
         if self._fallback is None:
             self._fallback = InProcessCollector(self._config, self._agent, self._pool)
         return self._fallback
+
+    def plays_frozen(self) -> bool:
+        if self._manager is None:
+            return self._in_process().plays_frozen()
+        return self._manager.plays_frozen
 
     def watched_game(self) -> ShogiGame:
         return self._watched if self._fallback is None else self._fallback.watched_game()
@@ -169,9 +177,11 @@ class ParallelCollector:
     @staticmethod
     def _fits(plan: WorkerPlan, state: Mapping[str, Any]) -> bool:
         """Whether saved games are those of these workers. A worker that had none may be missing."""
-        sizes = {len(games["games"]["game"]) for games in state.values()}
+        sizes = {saved_games(games) for games in state.values()}
         return sizes <= {plan.shape.games} and set(state) <= {str(worker) for worker in range(plan.workers)}
 
     def close(self) -> None:
         if self._manager is not None:
             self._manager.stop_workers()
+        if self._fallback is not None:
+            self._fallback.close()

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from torch import Tensor
+from torch.nn import Module
 
 from keisei.config_schema import AppConfig
 from keisei.core.model_factory import model_factory
@@ -63,18 +64,22 @@ class ExperienceBatch:
 class ParallelManager:
     """Worker processes that play with the published weights.
 
-    ``with ParallelManager(config) as manager:`` starts and stops them; so do `start_workers` and `stop_workers`. All
+    ``with ParallelManager(config) as manager:`` starts and stops them; so do `start_workers` and `stop_workers`. A
+    ``model`` is the network whose weights are published when the workers start, and whenever none others are given. All
     methods are for one thread.
     """
 
-    def __init__(self, config: AppConfig, *, launch: Launcher = SelfPlayWorker) -> None:
+    def __init__(
+        self, config: AppConfig, model: Module | None = None, *, launch: Launcher = SelfPlayWorker
+    ) -> None:
         self._config = config
+        self._model = model
         self._launch = launch
         self.plan = WorkerPlan.of(config)
         self._worker_configs = worker_configs(config)
         weights = model_factory(config.model, action_count(config.env.actions)).state_dict()
         self._weights_bytes = sum(tensor.nbytes for tensor in weights.values())
-        self.plan.check_memory(self.plan.workers, self._weights_bytes)
+        self.plan.check_memory(self._weights_bytes)
         parallel = config.parallel
         anonymous = ANONYMOUS[parallel.shared_memory]
         self.communicator = WorkerCommunicator(
@@ -101,8 +106,10 @@ class ParallelManager:
     # ---- life and death
 
     def start_workers(self) -> None:
-        """Starts the worker processes. They play nothing before the first weights arrive."""
+        """Starts the worker processes. They play nothing before the first weights arrive, which a ``model`` brings."""
         self._start(self.plan.workers)
+        if self._model is not None and self.version == 0:
+            self.sync_model_to_workers()
 
     def _start(self, count: int) -> None:
         if self._closed:
@@ -138,7 +145,7 @@ class ParallelManager:
         if count < 1:
             raise ConfigError(f"expected at least one worker, got {count!r}; stop_workers() ends them all")
         check_worker_count(count, self.plan.slots_per_update)
-        self.plan.check_memory(max(0, count - len(self._crew.workers)), self._weights_bytes)
+        self.plan.check_memory_for_more(count - len(self._crew.workers), self._weights_bytes)
         self._crew.stop(self._crew.workers[count:])
         self._start(count)
 
@@ -150,6 +157,12 @@ class ParallelManager:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop_workers()
+
+    @property
+    def plays_frozen(self) -> bool:
+        """Whether any worker plays against frozen opponents."""
+        configs = [self._worker_configs.get(worker, self._config) for worker in range(self.plan.workers)]
+        return any(config.training.opponents.share > 0 for config in configs)
 
     # ---- orders
 
@@ -176,15 +189,17 @@ class ParallelManager:
 
     def sync_model_to_workers(
         self,
-        weights: Mapping[str, Tensor],
+        weights: Mapping[str, Tensor] | None = None,
         version: int | None = None,
         opponent: Mapping[str, Tensor] | None = None,
         number: int = 1,
     ) -> int:
-        """Publishes weights, and those of the frozen opponent if it is a new one; returns the version.
+        """Publishes weights, those of the ``model`` where none are given; returns the version.
 
-        ``number`` (above 0) tells one frozen opponent from another.
+        So are those of the frozen opponent if it is a new one; ``number`` (above 0) tells one from another.
         """
+        if weights is None:
+            weights = self._model_weights()
         version = self.version + 1 if version is None else version
         if opponent is not None:
             publication = self._opponent_weights.syncs + 1
@@ -192,6 +207,13 @@ class ParallelManager:
         self._learner_weights.publish(weights, version)
         self.version = version
         return version
+
+    def _model_weights(self) -> Mapping[str, Tensor]:
+        if self._model is None:
+            raise WorkerFailedError(
+                "there are no weights to publish: give sync_model_to_workers() some, or ParallelManager a model"
+            )
+        return self._model.state_dict()
 
     # ---- experience
 
@@ -212,9 +234,17 @@ class ParallelManager:
             self._lend()
             if self._missing == 0 or time_is_over:
                 return batches
-            self._crew.take_in(min(max(deadline - time.monotonic(), 0.0), WATCH_SECONDS))
+            self._take_in(min(max(deadline - time.monotonic(), 0.0), WATCH_SECONDS))
             batches += self._claim()
             time_is_over = time.monotonic() >= deadline
+
+    def _take_in(self, timeout_seconds: float) -> None:
+        """Hears the workers and replaces the dead. When they cannot be kept alive, all are ended for good."""
+        try:
+            self._crew.take_in(timeout_seconds)
+        except WorkerFailedError:
+            self.stop_workers()
+            raise
 
     @property
     def update_complete(self) -> bool:
@@ -236,14 +266,10 @@ class ParallelManager:
     def _lend(self) -> None:
         """Gives credit for as many slots as the mode allows to be under way."""
         workers = [worker for worker in self._crew.workers if self.communicator.is_connected(worker)]
-        if self._config.parallel.mode == "async":
-            for worker in workers:
-                while self._ahead(worker) < self.plan.slots_ahead and self._lend_one([worker]):
-                    pass
-            return
-        under_way = sum(self.communicator.lent(worker) for worker in workers)
-        for _ in range(self._missing - under_way):
-            if not self._lend_one(sorted(workers, key=self.communicator.lent)):
+        under_way = sum(self.communicator.lent(worker) for worker in workers) + len(self._arrived)
+        wanted = self.plan.slots_under_way if self.plan.max_lag else self._missing
+        for _ in range(wanted - under_way):
+            if not self._lend_one(sorted(workers, key=self._ahead)):
                 break  # all slots are in use: one will come free
 
     def _lend_one(self, workers: Sequence[int]) -> bool:
@@ -296,7 +322,7 @@ class ParallelManager:
                 raise WorkerFailedError(
                     f"workers {waiting} did not tell their games within parallel.timeout_seconds"
                 )
-            self._crew.take_in(WATCH_SECONDS)
+            self._take_in(WATCH_SECONDS)
         saved, self._saved = self._saved, {}
         return saved
 

@@ -17,15 +17,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-import psutil
-
 from keisei.errors import ConfigError
+from keisei.record.machine_limits import available_memory_bytes
 
 #: Where Linux keeps named segments. A write beyond its size ends the process, so there must be room beforehand.
 NAMED_SEGMENTS = Path("/dev/shm")
 SEGMENT_PREFIX = "keisei-"
-#: Limit and use of a container (cgroup v2), of which the figures of the whole machine know nothing.
-CONTAINER_LIMIT, CONTAINER_USE = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 
 
 class SharedRegion(Protocol):
@@ -58,14 +55,6 @@ def new_region(nbytes: int, *, anonymous: bool | None = None) -> SharedRegion:
 
 def has_memfd() -> bool:
     return hasattr(os, "memfd_create") and hasattr(os, "posix_fallocate")
-
-
-def available_memory_bytes() -> int:
-    """What processes of this machine, or of this container, can still have."""
-    free = int(psutil.virtual_memory().available)
-    if not CONTAINER_LIMIT.exists() or (limit := CONTAINER_LIMIT.read_text().strip()) == "max":
-        return free
-    return min(free, int(limit) - int(CONTAINER_USE.read_text()))
 
 
 class _ContextManager:
@@ -127,7 +116,13 @@ class NamedRegion(_ContextManager):
             raise OSError(None, f"{NAMED_SEGMENTS} has {free:,} bytes left")
         # The owner's pid is in the name, so that a person who finds a segment knows whose it is.
         name = f"{SEGMENT_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
-        return cls(SharedMemory(name=name, create=True, size=nbytes), nbytes, owner=True)
+        region = cls(SharedMemory(name=name, create=True, size=nbytes), nbytes, owner=True)
+        try:
+            _reserve_pages(NAMED_SEGMENTS / name, nbytes)
+        except BaseException:
+            region.close()
+            raise
+        return region
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _attach_named, (self._segment.name, self._nbytes)
@@ -138,6 +133,17 @@ class NamedRegion(_ContextManager):
         with suppress(BufferError):
             self.buffer.release()
             self._segment.close()
+
+
+def _reserve_pages(segment: Path, nbytes: int) -> None:
+    """Linux gives a named segment its pages at the first write, which is a signal where there are none left."""
+    if not segment.exists() or not hasattr(os, "posix_fallocate"):
+        return
+    descriptor = os.open(segment, os.O_RDWR)
+    try:
+        os.posix_fallocate(descriptor, 0, nbytes)
+    finally:
+        os.close(descriptor)
 
 
 def _attach_anonymous(duplicate: Any, nbytes: int) -> AnonymousRegion:

@@ -62,9 +62,9 @@ class WorkerCrew:
             self._spawn(worker)
 
     def _spawn(self, worker: int) -> None:
-        end = self._communicator.connect(worker)
-        process = self._make_process(worker, self._communicator.generation(worker), end)
         try:
+            end = self._communicator.connect(worker)
+            process = self._make_process(worker, self._communicator.generation(worker), end)
             with interrupts_held_back(), one_thread_each():
                 process.start()
         except OSError as error:
@@ -135,9 +135,10 @@ class WorkerCrew:
             return True
         if self._communicator.has_ended(worker):
             process.join(STOP_TIMEOUT_SECONDS)
+            _end(process)
         elif process.is_alive() and not self._is_hung(worker, process):
             return False
-        if _end(process):
+        elif _end(process):
             log.warning(
                 "worker %d gave no sign of life for too long (parallel.heartbeat_timeout_seconds is %.1f)",
                 worker,
@@ -206,7 +207,10 @@ def _cause(process: BaseProcess, state: WorkerState) -> str:
 def exit_words(process: BaseProcess) -> str:
     """What ended a process, as the system tells it."""
     code = process.exitcode
-    return f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    known = -code in set(signal.Signals)
+    return f"signal {signal.Signals(-code).name if known else -code}"
 
 
 def _memory_bytes(process: BaseProcess) -> int:

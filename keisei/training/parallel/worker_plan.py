@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from typing import Self
@@ -10,11 +9,14 @@ from typing import Self
 import numpy as np
 
 from keisei.config_loader import overridden
-from keisei.config_schema import AppConfig
+from keisei.config_schema import MAX_WORKERS, AppConfig
+from keisei.core.devices import choose_device
+from keisei.core.model_factory import model_factory
 from keisei.core.rollout_rows import RolloutRows, RowTargets
 from keisei.errors import ConfigError
+from keisei.record.machine_limits import available_cores, available_memory_bytes
+from keisei.shogi.policy import action_count
 from keisei.training.parallel.communication import SlotShape
-from keisei.training.parallel.shared_memory import available_memory_bytes
 
 #: What a worker process takes besides its slots and weights: Python and PyTorch without a GPU.
 WORKER_MEMORY_BYTES = 250 * 2**20
@@ -34,8 +36,8 @@ class WorkerPlan:
     workers: int
     shape: SlotShape
     slots_per_update: int
-    #: Async: slots that a worker may fill ahead of the learner.
-    slots_ahead: int
+    #: Slots that all workers together may have credit for or have filled before the learner wants them.
+    slots_under_way: int
     slots_per_worker: int
     #: Versions by which rows may be older than the published weights.
     max_lag: int
@@ -43,35 +45,49 @@ class WorkerPlan:
     @classmethod
     def of(cls, config: AppConfig) -> Self:
         """The plan of a configuration; ConfigError when it cannot work."""
-        parallel, is_async = config.parallel, config.parallel.mode == "async"
         workers = resolve_workers(config)
         if workers < 1:
             raise ConfigError("parallel.num_workers is 0: there are no workers to manage; play in-process")
-        if is_async and parallel.model_sync_interval > 1:
-            raise ConfigError(
-                f"parallel.model_sync_interval {parallel.model_sync_interval} contradicts parallel.mode 'async', "
-                "whose lag is counted in publications; set it to 1"
-            )
+        return cls.for_workers(config, workers)
+
+    @classmethod
+    def for_workers(cls, config: AppConfig, workers: int) -> Self:
+        """The same for so many workers, whatever the configuration says of their number."""
+        parallel, is_async = config.parallel, config.parallel.mode == "async"
         games = _games_per_worker(config, workers)
         slots = config.env.num_games // games
         check_worker_count(workers, slots)
-        share = -(-slots // workers)
-        ahead = share * parallel.max_lag if is_async else share
+        under_way = slots * parallel.max_lag if is_async else slots
         return cls(
             workers=workers,
             shape=SlotShape(config.training.rollout_plies, games),
             slots_per_update=slots,
-            slots_ahead=ahead,
-            slots_per_worker=max(ahead, parallel.queue_size),
+            slots_under_way=under_way,
+            slots_per_worker=max(-(-under_way // workers), parallel.queue_size),
             max_lag=parallel.max_lag if is_async else 0,
         )
 
-    def check_memory(self, workers: int, weights_bytes: int) -> None:
-        """Refuses workers that the machine has no memory for, before any of them exists."""
+    def needed_bytes(self, workers: int, weights_bytes: int) -> int:
+        """About how much memory so many workers take."""
         each = WORKER_MEMORY_BYTES + self.slots_per_worker * self.shape.nbytes + 2 * weights_bytes
+        return workers * each
+
+    @property
+    def learner_bytes(self) -> int:
+        """What the trainer itself keeps of an update."""
         update = self.slots_per_update * self.shape.rows
-        learner = update * (RolloutRows.bytes_per_row() + RowTargets.bytes_per_row())
-        needed, available = workers * each + learner, available_memory_bytes()
+        return update * (RolloutRows.bytes_per_row() + RowTargets.bytes_per_row())
+
+    def check_memory(self, weights_bytes: int) -> None:
+        """Refuses workers that the machine has no memory for, before any of them exists."""
+        self._check_free(self.workers, self.needed_bytes(self.workers, weights_bytes) + self.learner_bytes)
+
+    def check_memory_for_more(self, workers: int, weights_bytes: int) -> None:
+        """The same for workers that join a run, whose trainer has its rows already."""
+        self._check_free(workers, self.needed_bytes(workers, weights_bytes))
+
+    def _check_free(self, workers: int, needed: int) -> None:
+        available = available_memory_bytes()
         if needed > available:
             raise ConfigError(
                 f"{workers} workers and the rows of an update need about {needed / 2**30:.1f} GiB, but "
@@ -85,12 +101,26 @@ def resolve_workers(config: AppConfig) -> int:
     wanted = config.parallel.num_workers
     if wanted != "auto":
         return wanted
-    from keisei.core.devices import choose_device
-
     if choose_device(config.training.device).type != "cpu":
         return 0
-    most = min(_available_cores(), available_memory_bytes() // WORKER_MEMORY_BYTES)
-    return max((n for n in range(1, most + 1) if config.env.num_games % n == 0), default=0)
+    cores, free, weights = available_cores(), available_memory_bytes(), _weights_bytes(config)
+    most = next((n for n in range(cores, 0, -1) if _fits(config, n, weights, free)), 0)
+    # On several cores one process with threads is faster than one worker without.
+    return 0 if most == 1 < cores else most
+
+
+def _fits(config: AppConfig, workers: int, weights_bytes: int, free_bytes: int) -> bool:
+    """Whether the games can be shared out to so many workers, and the workers have room."""
+    try:
+        plan = WorkerPlan.for_workers(config, workers)
+    except ConfigError:
+        return False
+    return plan.needed_bytes(workers, weights_bytes) + plan.learner_bytes <= free_bytes
+
+
+def _weights_bytes(config: AppConfig) -> int:
+    network = model_factory(config.model, action_count(config.env.actions))
+    return sum(tensor.nbytes for tensor in network.state_dict().values())
 
 
 def check_worker_count(workers: int, slots_per_update: int) -> None:
@@ -111,19 +141,31 @@ def worker_configs(config: AppConfig) -> dict[int, AppConfig]:
         if matched is None:
             raise ConfigError(f"expected 'WORKER: key=value ...' or 'FIRST-LAST: key=value ...' {place}")
         settings = dict(pair.split("=", 1) for pair in matched["settings"].split())
+        first = int(matched["first"])
+        for worker in _overridden_workers(config, first, int(matched["last"] or first), place):
+            configs[worker] = overridden(configs.get(worker, config), settings, place)
         foreign = sorted(key for key in settings if not key.startswith(OVERRIDABLE))
         if foreign:
             raise ConfigError(
                 f"{foreign[0]!r} {place} cannot differ between workers; {', '.join(OVERRIDABLE)} can"
             )
-        first, last = int(matched["first"]), int(matched["last"] or matched["first"])
-        for worker in range(first, last + 1):
-            configs[worker] = overridden(configs.get(worker, config), settings, place)
     return configs
 
 
+def _overridden_workers(config: AppConfig, first: int, last: int, place: str) -> range:
+    """The workers that an override names. How many `auto` means is known to the machine alone."""
+    wanted = config.parallel.num_workers
+    count = MAX_WORKERS if wanted == "auto" else wanted
+    if not first <= last < count:
+        raise ConfigError(
+            f"expected workers from 0 to {count - 1}, the lower number first, {place}; correct the numbers or raise "
+            f"parallel.num_workers ({wanted})"
+        )
+    return range(first, last + 1)
+
+
 def worker_seed(config: AppConfig, worker: int, generation: int) -> int:
-    """The first life of worker 0 plays the very games of a run without workers; no two lives play the same."""
+    """The first life of worker 0 plays the very games of a run without workers; no two lives of a manager are alike."""
     first = config.training.seed + worker * config.parallel.seed_offset
     if generation == 1:
         return first
@@ -143,10 +185,6 @@ def opponent_number(version: int) -> int:
 def first_game(worker: int, generation: int) -> int:
     """The number of the first game of a worker's life."""
     return worker << WORKER_SHIFT | generation - 1 << GENERATION_SHIFT
-
-
-def _available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _games_per_worker(config: AppConfig, workers: int) -> int:

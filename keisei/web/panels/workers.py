@@ -62,7 +62,7 @@ def build(visit: Visit) -> None:
     if not feed.figure("workers"):
         with card("No worker processes"):
             note(
-                "This run plays in the trainer's own process (parallel.num_workers is 0): nothing to show here."
+                "This run plays in the trainer's own process: nothing to show here."
             )
         return
     with ui.element("div").classes("k-tiles"):

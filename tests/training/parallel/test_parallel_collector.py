@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,11 +23,13 @@ from keisei.core.rollout import RolloutSummary
 from keisei.evaluation.opponent_pool import OpponentPool
 from keisei.record.run_directory import RunDirectory
 from keisei.training import Trainer
+from keisei.training.collector import InProcessCollector
 from keisei.training.events import TrainingEvent, UpdateFinished
 from keisei.training.parallel.parallel_collector import ParallelCollector
 from keisei.web.worker_table import worker_rows
 
 UPDATES = 4
+TOY_ENGINE = Path(__file__).resolve().parents[2] / "toy_usi_engine.py"
 
 
 def never() -> bool:
@@ -216,6 +219,55 @@ def test_b8_training_goes_on_in_process_when_no_worker_can_start(
     assert learner.collect().plies == GAMES_PER_WORKER * PLIES
     assert "MemoryError: no memory for a network" in caplog.text
     assert not workers_of_this_process()
+
+
+def test_workers_that_alone_play_frozen_opponents_get_some(tmp_path: Path) -> None:
+    """The settings of the run say none; the documents' own example of an override says half of one worker's games."""
+    config = sample_config(
+        2,
+        training__total_plies=UPDATES * 2 * GAMES_PER_WORKER * PLIES,
+        training__opponents__snapshot_interval_updates=1,
+        parallel__worker_overrides=["1: training.temperature=1.2 training.opponents.share=0.5"],
+    )
+    checkpoints, _ = train(config, tmp_path / "run")
+    assert CheckpointFolder(checkpoints).latest_good().checkpoint.tensors["opponents"]
+
+
+def test_every_worker_has_games_among_those_that_are_kept(
+    make_learner: Callable[[AppConfig], Learner],
+) -> None:
+    changes = {"training__rollout_plies": 60, "record__games_kept_per_update": 2}  # as long as a whole game
+    learner = make_learner(sample_config(2, **changes))
+    kept = learner.collect().kept
+    serial_config = sample_config(0, **changes)
+    serial = InProcessCollector(serial_config, learner.agent, learner.pool)
+    buffer = ExperienceBuffer(serial_config.rollout_rows)
+    of_worker_0 = [game.sfen for game in serial.collect(buffer, version=1, should_stop=never).kept]
+    serial.close()
+    assert len(kept) == len(of_worker_0) == 2
+    assert sum(game.sfen in of_worker_0 for game in kept) == 1
+
+
+def test_the_fall_back_is_closed_with_the_collector(make_learner: Callable[[AppConfig], Learner]) -> None:
+    engine = f"usi:{sys.executable} {TOY_ENGINE}?nodes=1"
+    config = sample_config(
+        1,
+        parallel__restart_budget=0,
+        training__opponents__anchor_share=0.5,
+        training__opponents__anchors=[engine],
+    )
+
+    def engines() -> list[psutil.Process]:
+        return [child for child in psutil.Process().children() if str(TOY_ENGINE) in child.cmdline()]
+
+    learner = make_learner(config)
+    learner.collect()
+    assert not engines(), "the worker has its own"
+    for worker in workers_of_this_process():
+        worker.kill()
+    until(lambda: bool(learner.collect().plies and engines()))
+    learner.collector.close()
+    assert not engines()
 
 
 def test_intervals_count_updates(make_learner: Callable[[AppConfig], Learner]) -> None:

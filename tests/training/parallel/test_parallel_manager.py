@@ -23,6 +23,7 @@ from keisei.training.environments import make_env, play_settings
 from keisei.training.parallel import ParallelManager
 from keisei.training.parallel.parallel_manager import ExperienceBatch
 from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SEGMENT_PREFIX
+from keisei.training.parallel.worker_plan import worker_configs
 
 ROWS = GAMES_PER_WORKER * PLIES
 PROMPT_SECONDS = 0.1
@@ -176,7 +177,7 @@ def test_saved_games_go_on_exactly(sync_manager: ParallelManager) -> None:
         assert_equal_rows(one.rows, other.rows, but=("version",))
 
 
-def test_a_killed_and_a_stopped_worker_are_replaced_by_others_with_other_games(
+def test_a_killed_and_a_terminated_worker_are_replaced_by_others_with_other_games(
     sync_manager: ParallelManager,
 ) -> None:
     games = {number for batch in play_update(sync_manager) for number in batch.rows.game.flat}
@@ -193,6 +194,60 @@ def test_a_killed_and_a_stopped_worker_are_replaced_by_others_with_other_games(
     )  # type: ignore[func-returns-value]
     batches = play_update(sync_manager)
     assert games.isdisjoint(number for batch in batches for number in batch.rows.game.flat)
+
+
+def test_a_hung_worker_is_replaced() -> None:
+    config = sample_config(1, parallel__heartbeat_timeout_seconds=1.0)
+    with ParallelManager(config, network(config)) as manager:
+        assert manager.collect_experiences(PATIENCE_SECONDS)
+        hung = manager.get_status()["workers"][0]["pid"]
+        os.kill(hung, signal.SIGSTOP)
+        assert manager.collect_experiences(PATIENCE_SECONDS)
+        assert manager.get_status()["restarts"] >= 1
+        assert not psutil.pid_exists(hung)
+
+
+def test_a_worker_plays_with_the_settings_that_are_its_own() -> None:
+    entry = "1: training.temperature=0.2 env.starts.standard=1 env.starts.random_prefix=0"
+    config = sample_config(2, parallel__worker_overrides=[entry])
+    with ParallelManager(config, network(config, seed=1)) as manager:
+        rows = {batch.worker: batch.rows for batch in manager.collect_experiences(PATIENCE_SECONDS)}
+    own = worker_configs(config)[1]
+    assert_equal_rows(rows[0], serial_rows(config, 1, 0, updates=1)[0])
+    assert_equal_rows(rows[1], serial_rows(own, 1001, 1 << 48, updates=1)[0])
+    differs = serial_rows(config, 1001, 1 << 48, updates=1)[0]
+    assert not np.array_equal(rows[1].action, differs.action)
+
+
+def test_a_model_is_published_at_the_start_and_whenever_no_weights_are_given() -> None:
+    config = sample_config(1)
+    model = network(config, seed=1)
+    with ParallelManager(config, model) as manager:
+        assert manager.version == 1
+        (first,) = manager.collect_experiences(PATIENCE_SECONDS)
+        model.load_state_dict(network(config, seed=2).state_dict())
+        assert manager.sync_model_to_workers() == 2
+        (second,) = manager.collect_experiences(PATIENCE_SECONDS)
+    for batch, rows in zip((first, second), serial_rows(config, 1, 0, updates=2), strict=True):
+        assert_equal_rows(batch.rows, rows)
+    with (
+        ParallelManager(config) as manager,
+        pytest.raises(WorkerFailedError, match="ParallelManager a model"),
+    ):
+        manager.sync_model_to_workers()
+
+
+def test_t4_a_manager_that_cannot_keep_its_workers_alive_ends_them_all() -> None:
+    config = sample_config(2, parallel__restart_budget=0)
+    with ParallelManager(config, network(config)) as manager:
+        manager.collect_experiences(PATIENCE_SECONDS)
+        first, second = statuses(manager, "pid")
+        os.kill(int(str(first)), signal.SIGKILL)
+        with pytest.raises(WorkerFailedError, match="died more than 0 times"):
+            until(lambda: not manager.collect_experiences(PATIENCE_SECONDS))
+        assert not psutil.pid_exists(int(str(second)))
+        with pytest.raises(WorkerFailedError, match=r"call start_workers\(\) first"):
+            manager.collect_experiences(0)
 
 
 def test_orders_to_workers_that_do_not_exist_are_refused(sync_manager: ParallelManager) -> None:
@@ -215,6 +270,21 @@ def test_async_workers_play_on_while_the_learner_learns(async_manager: ParallelM
     learned_version = async_manager.version
     batches = play_update(async_manager)
     assert {batch.version for batch in batches} == {learned_version}
+
+
+def test_async_workers_play_one_update_ahead_also_where_they_cannot_share_it_evenly() -> None:
+    """What they played beyond that would be too old by the time the learner wants it."""
+    games, slots = GAMES_PER_WORKER, 3
+    config = sample_config(
+        2, parallel__mode="async", env__num_games=slots * games, parallel__games_per_worker=games
+    )
+    with ParallelManager(config, network(config)) as manager:
+        manager.collect_experiences(PATIENCE_SECONDS)
+        assert manager.update_complete
+        until(lambda: manager.communicator.queue_info()["filled"] == slots)
+        until(lambda: statuses(manager, "state") == ["waiting_for_slot"] * 2)
+        info = manager.get_status()["queue_info"]
+        assert (info["filled"], info["lent"]) == (slots, 0)
 
 
 def test_async_lag_never_exceeds_the_bound_and_older_rows_are_refused_and_counted(

@@ -1,5 +1,6 @@
 """Shared memory: seen by both processes, refused when there is not enough, never left behind."""
 
+import errno
 import os
 from multiprocessing import get_context
 from pathlib import Path
@@ -9,9 +10,11 @@ import psutil
 import pytest
 
 from keisei.errors import ConfigError
-from keisei.training.parallel import shared_memory
+from keisei.record import machine_limits
 from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SEGMENT_PREFIX, SharedRegion, new_region
 
+#: The unit of `st_blocks`, whatever the file system's own is.
+STAT_BLOCK_BYTES = 512
 KINDS = [pytest.param(True, id="memfd"), pytest.param(False, id="named")]
 
 
@@ -81,16 +84,31 @@ def test_memfd_has_no_name_that_could_be_left_behind() -> None:
     region.close()
 
 
-@pytest.mark.parametrize(("limit", "expected"), [("max", None), ("5000", 3800)])
-def test_the_limit_of_a_container_counts(
-    limit: str, expected: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_more_than_a_container_has_left_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("memory.max", "5000\n"), ("memory.current", "1200\n")):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(machine_limits, "CONTAINER", tmp_path)
+    with pytest.raises(ConfigError, match="3,800 bytes of memory are free"):
+        new_region(4000)
+
+
+def test_a_named_segment_has_its_pages_from_the_start() -> None:
+    """A write where no page is left is a signal, so a lack must show before."""
+    before, size = segments(), 1 << 20
+    region = new_region(size, anonymous=False)
+    (name,) = segments() - before
+    assert (NAMED_SEGMENTS / name).stat().st_blocks * STAT_BLOCK_BYTES >= size
+    region.close()
+
+
+def test_a_named_segment_without_pages_is_refused_and_not_left_behind(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name, text in (("CONTAINER_LIMIT", f"{limit}\n"), ("CONTAINER_USE", "1200\n")):
-        path = tmp_path / name
-        path.write_text(text)
-        monkeypatch.setattr(shared_memory, name, path)
-    free = shared_memory.available_memory_bytes()
-    assert free == expected if expected is not None else free > 1 << 20
-    if expected is not None:
-        with pytest.raises(ConfigError, match="3,800 bytes of memory are free"):
-            new_region(4000)
+    def refuse(*_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    before = segments()
+    with pytest.raises(ConfigError, match=r"No space left on device; lower parallel\.num_workers"):
+        new_region(1 << 20, anonymous=False)
+    assert segments() == before
