@@ -70,8 +70,10 @@ def test_a_server_that_never_answers_costs_the_run_nothing(
         monkeypatch.setenv("WANDB_BASE_URL", address)
         train(run, tiny_config(3, record__trackers=["wandb"], record__tracker_finish_seconds=0))
     assert [update for update, _ in journal_series(run, "loss")] == [1, 2, 3]
-    (message,) = tracker_events(run)
-    assert "had not finished" in message
+    ended, *unsent = tracker_events(run)
+    assert "had not finished" in ended
+    # Whether the last messages leave before the end of the child is chance.
+    assert all("did not reach the trackers" in message for message in unsent)
     assert not own_children(), "the child is gone"
 
 
