@@ -180,11 +180,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         **parse_override_tokens(settings),
     }
     trial = Trial(load_config(None, overrides).config, options.seed)
-    ends = time.monotonic() + options.duration
     with trial.manager:
         for _ in range(3):
             trial.update()
         before = footprint()
+        ends = time.monotonic() + options.duration
         while time.monotonic() < ends:
             trial.hit()
             trial.update()

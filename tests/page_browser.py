@@ -15,6 +15,9 @@ playwright_api = pytest.importorskip(
     "playwright.sync_api", reason="browser tests need Playwright: pip install playwright"
 )
 expect = playwright_api.expect
+#: Longer than anything takes on a busy machine.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -27,7 +30,6 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE_MS = 15_000
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 800}
 
 

@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-STOP_SECONDS = 10
+import httpx
+
+#: Longer than any answer takes on a busy machine.
+ANSWER_SECONDS = 60
+STOP_SECONDS = 60
 COMMAND = [sys.executable, "-c", "from keisei.cli import main; main()", "web", "--no-open"]
 
 
@@ -47,6 +52,11 @@ def start_page(*arguments: object, port: int = 0) -> PageServer:
         process.kill()
         raise AssertionError(f"the page did not start: {line!r} {process.communicate()[1]}")
     return PageServer(process, found[0])
+
+
+def ask(method: str, address: object, **options: Any) -> httpx.Response:
+    """One request of a visitor without memory."""
+    return httpx.request(method, str(address), timeout=ANSWER_SECONDS, **options)
 
 
 @contextmanager

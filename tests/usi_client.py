@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Self
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 200.0
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ def test_stability_kills_workers_and_finds_every_row(tmp_path: Path) -> None:
     figures = figures_of(tmp_path / "results.md", "stability.py", "--duration=2", *TINY)
     by_name = {name.removeprefix("stability: "): value for (name, _), value in figures.items()}
     assert by_name["rows received"] > 0
+    assert by_name["kills"] + by_name["stops"] > 0
     for name in ("rows doubled", "rows missing in the ledger", "rows corrupt", "zombies"):
         assert by_name[name] == 0, name
 

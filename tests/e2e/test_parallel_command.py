@@ -12,9 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 from command_line import ENVIRONMENT, KEISEI, call_keisei
+from process_watch import worker_processes
 
 from keisei.errors import JournalError
 from keisei.record.journal_reader import JournalReader
+from keisei.training.parallel import worker_plan
 from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SEGMENT_PREFIX
 
 WORKERS, GAMES, PLIES = 2, 8, 10
@@ -61,8 +63,7 @@ class Training:
         self.journal = folder / "runs" / "run" / "journal.sqlite"
 
     def workers(self) -> list[psutil.Process]:
-        children = psutil.Process(self.process.pid).children()
-        return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        return worker_processes(self.process.pid)
 
     def segments(self) -> list[Path]:
         """Named shared memory of this process."""
@@ -109,7 +110,7 @@ def are_gone_within(seconds: float, processes: list[psutil.Process]) -> bool:
 
 
 def test_b10_b11_b13_the_command_starts_workers_and_shows_the_right_figures(start: Start) -> None:
-    updates = 6
+    updates = 20
     training = start(*options(training__total_plies=updates * ROWS))
     training.reaches(1)
     workers = training.workers()
@@ -179,8 +180,13 @@ def test_ctrl_c_saves_and_ends_and_kill_9_leaves_no_orphan(start: Start) -> None
     ],
 )
 def test_what_cannot_work_is_one_clear_error_before_any_process_starts(
-    settings: dict[str, object], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    settings: dict[str, object],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(worker_plan, "available_memory_bytes", lambda: 2**33)
     called = call_keisei(capsys, "train", "--runs", str(tmp_path), *options(**settings))
     called.assert_refused(2, message)
-    assert not [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
+    assert not worker_processes()

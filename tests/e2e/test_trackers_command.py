@@ -4,8 +4,7 @@ import os
 import signal
 from pathlib import Path
 
-import psutil
-from process_watch import is_gone, wait_until
+from process_watch import children_with, is_gone, wait_until
 from tiny_runs import tiny_options
 from tracked_runs import tensorboard_scalars
 
@@ -15,12 +14,8 @@ FOREVER = 1_000_000
 
 
 def tracker_of(trainer: int) -> int:
-    (child,) = [
-        process.pid
-        for process in psutil.Process(trainer).children()
-        if "keisei.record.trackers.child" in " ".join(process.cmdline())
-    ]
-    return child
+    (child,) = children_with("keisei.record.trackers.child", trainer)
+    return child.pid
 
 
 def test_ctrl_c_lets_the_trackers_finish(start_keisei, tmp_path: Path) -> None:
@@ -28,6 +23,8 @@ def test_ctrl_c_lets_the_trackers_finish(start_keisei, tmp_path: Path) -> None:
     trainer = start_keisei("train", "--name", "mine", *options)
     run = tmp_path / "runs" / "mine"
     wait_until((run / "checkpoints" / "update-00000002").is_dir, "the second update")
+    # A hurried end gives the trackers a few seconds, which must not go to their start.
+    wait_until(lambda: any(run.rglob("events.out.tfevents.*")), "the trackers' first file")
     child = tracker_of(trainer.pid)
     assert os.getpgid(child) != os.getpgid(trainer.pid), "Ctrl-C goes to the trainer alone"
     trainer.send_signal(signal.SIGINT)

@@ -51,12 +51,12 @@ def test_boards_move_by_themselves_and_show_value_and_likely_moves(
     browser: Browser, server: PageServer
 ) -> None:
     with visiting(browser, server, "/") as page:
+        before = counter(page)  # at once: the game has only so many plies
+        page.wait_for_function(f"parseInt(document.querySelector('.k-counter').innerText) > {before}")
         expect(page.locator(".k-thumb")).to_have_count(4)
         expect(page.get_by_role("img", name="Black's chance to win").first).to_be_visible()
         expect(page.locator(".k-board .shaft").first).to_be_visible()
         expect(page.locator(".k-thought")).to_contain_text("would play")
-        before = counter(page)
-        page.wait_for_function(f"parseInt(document.querySelector('.k-counter').innerText) > {before}")
 
 
 def test_another_board_is_followed_and_scrubbing_pauses(browser: Browser, server: PageServer) -> None:

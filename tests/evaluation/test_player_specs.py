@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from process_watch import children_with
 from small_checkpoints import make_run
 
 from keisei.errors import ConfigError, KeiseiError, UsiEngineError
@@ -72,8 +73,7 @@ def test_each_player_has_a_seed_of_its_own() -> None:
 
 def engines() -> list[psutil.Process]:
     """The engines that this process runs; it may have other children, such as Python's resource tracker."""
-    children = psutil.Process().children()
-    return [child for child in children if ENGINE.split()[-1] in " ".join(child.cmdline())]
+    return children_with(ENGINE.split()[-1])
 
 
 def test_an_engine_lives_as_long_as_the_block() -> None:

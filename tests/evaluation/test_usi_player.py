@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from process_watch import children_with
 
 from keisei.errors import ConfigError, UsiEngineError
 from keisei.evaluation import usi_player
@@ -193,5 +194,4 @@ def test_fairy_stockfish_keeps_to_depth_and_time(limit: UsiLimit) -> None:
 
 def _engines() -> list[psutil.Process]:
     """The rogue engines that this process has running; other tests have children of their own."""
-    children = [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
-    return [child for child in children if any("rogue_engine" in word for word in child.cmdline())]
+    return children_with("rogue_engine")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from process_watch import children_with
 
 from keisei.errors import UsiEngineError, UsiEngineSilentError
 from keisei.evaluation import usi_process
@@ -31,7 +32,7 @@ def started(behaviour: str, *arguments: object, **options: str) -> UsiProcess:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usi_process, "START_SECONDS", 1.0)
+    monkeypatch.setattr(usi_process, "START_SECONDS", 3.0)
 
 
 def test_a_well_behaved_engine_answers() -> None:
@@ -187,5 +188,4 @@ def test_fairy_stockfish_is_not_given_a_value_that_would_end_it() -> None:
 
 def _children() -> list[psutil.Process]:
     """The rogue engines that this process has running; other tests have children of their own."""
-    alive = [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
-    return [child for child in alive if str(ROGUE) in child.cmdline()]
+    return children_with(str(ROGUE))

@@ -4,8 +4,8 @@ import os
 import signal
 from pathlib import Path
 
-import psutil
 import pytest
+from process_watch import open_descriptors
 
 from keisei.errors import RunDirectoryError
 from keisei.record.run_lock import RunLock, holder_pid, waiting_lock
@@ -66,11 +66,11 @@ def test_a_lock_file_with_garbage_still_refuses_without_a_pid(tmp_path: Path) ->
 def test_a_refused_lock_leaves_no_descriptor_open(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with RunLock(path):
-        before = psutil.Process().num_fds()
+        before = open_descriptors()
         for _ in range(2):
             with pytest.raises(RunDirectoryError):
                 RunLock(path)
-        after = psutil.Process().num_fds()
+        after = open_descriptors()
     assert before == after
 
 

@@ -91,13 +91,18 @@ def test_the_sums_always_equal_the_wall_time(script) -> None:
 
 
 def test_the_sums_equal_the_wall_time_on_the_real_clock() -> None:
-    began = time.monotonic()
-    timers = PhaseTimers()
-    for _ in range(1000):
-        with timers.phase("a"), timers.phase("b"):
-            sum(range(100))
-    measured = sum(timers.seconds().values())
-    assert 0 <= time.monotonic() - began - measured < 0.05
+    def unmeasured_seconds() -> float:
+        began = time.monotonic()
+        timers = PhaseTimers()
+        for _ in range(1000):
+            with timers.phase("a"), timers.phase("b"):
+                sum(range(100))
+        measured = sum(timers.seconds().values())
+        return time.monotonic() - began - measured
+
+    # Another process may come between the two clocks, not always.
+    attempts = [unmeasured_seconds() for _ in range(5)]
+    assert 0 <= min(attempts) < 0.05
 
 
 def test_the_speed_is_that_of_the_window_only() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 import keisei.shogi
 
-TOTAL_LIMIT_SECONDS = 0.150
-OWN_LIMIT_SECONDS = 0.050
+MOST_OF_NUMPY = 0.5
 RUNS = 7
 
 #: Times are the child's processor time, which other work on the machine does not stretch.
@@ -41,12 +40,10 @@ def test_only_numpy_comes_along() -> None:
 
 
 def test_the_import_is_quick() -> None:
-    """The whole import, numpy included, within 150 ms of processor time; numpy alone takes most of it."""
+    """Ours is a fraction of numpy's own, in processor time; `keisei bench engine` has the milliseconds of both."""
     runs = [import_in_a_fresh_interpreter() for _ in range(RUNS)]
-    own = median(run["own"] for run in runs)
-    whole = min(run["numpy"] + run["own"] for run in runs)
-    assert own <= OWN_LIMIT_SECONDS, f"keisei.shogi without numpy: {own:.3f} s"
-    assert whole <= TOTAL_LIMIT_SECONDS, f"whole import: {whole:.3f} s"
+    own, numpy = (median(run[name] for run in runs) for name in ("own", "numpy"))
+    assert own <= MOST_OF_NUMPY * numpy, f"keisei.shogi {own:.3f} s, numpy {numpy:.3f} s"
 
 
 def test_records_are_loaded_when_asked_for() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from process_watch import children_with
 from tiny_runs import ROWS, tiny_config
 
 from keisei.core.experience_buffer import ExperienceBuffer
@@ -61,8 +62,7 @@ def test_the_opponent_plays_with_the_weights_of_a_snapshot() -> None:
 
 
 def toy_engines() -> list[psutil.Process]:
-    children = psutil.Process().children()
-    return [child for child in children if TOY_ENGINE.name in " ".join(child.cmdline())]
+    return children_with(TOY_ENGINE.name)
 
 
 def test_anchors_and_engines_play_their_part_and_end_with_the_collector() -> None:

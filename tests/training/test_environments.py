@@ -1,6 +1,5 @@
 """From settings to the games that are played."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from tiny_runs import tiny_config
 
 from keisei.config_schema import AppConfig
 from keisei.errors import ConfigError
+from keisei.record.machine_limits import available_cores
 from keisei.shogi import NO_ACTION, STANDARD_SFEN, ShogiGame, ShogiVectorEnv
 from keisei.training.environments import make_env, play_settings, thread_count
 
@@ -113,7 +113,7 @@ def test_the_seed_decides_the_games() -> None:
 
 
 def test_threads_are_one_a_core_unless_they_are_given() -> None:
-    assert thread_count(tiny_config(1, env__num_threads="auto")) == os.cpu_count()
+    assert thread_count(tiny_config(1, env__num_threads="auto")) == available_cores()
     assert thread_count(tiny_config(1, env__num_threads=3)) == 3
 
 

@@ -28,7 +28,7 @@ from keisei.training.parallel.channel import Channel, ChannelWatch
 if TYPE_CHECKING:
     from conftest import StartPython
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 240.0
 ORPHAN_SECONDS = 5.0
 
 TRAINER = """

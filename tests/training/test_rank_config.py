@@ -82,7 +82,7 @@ def test_what_ranks_cannot_share_is_refused(changes: dict[str, object], words: s
 
 
 def test_threads_are_shared_out_unless_they_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 16)
+    monkeypatch.setattr("keisei.training.rank_config.available_cores", lambda: 16)
     auto = load_config(None, {"training.device": "cpu"}).config
     assert config_of_rank(auto, SECOND, 0).env.num_threads == 8
     assert config_of_rank(auto, RankPlace(30, 64, 30, 64), 0).env.num_threads == 1

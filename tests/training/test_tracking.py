@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from process_watch import is_gone, wait_until
+from process_watch import children_with, is_gone, wait_until
 from tiny_runs import new_run, tiny_config, train
 from tracked_runs import black_hole, tensorboard_scalars, wandb_history, wandb_records
 
@@ -78,14 +78,7 @@ def test_a_server_that_never_answers_costs_the_run_nothing(
 
 
 def own_children() -> list[psutil.Process]:
-    found = []
-    for process in psutil.Process().children():
-        try:
-            if any(CHILD in word for word in process.cmdline()):
-                found.append(process)
-        except psutil.Error:
-            continue  # it has just ended
-    return found
+    return children_with(CHILD)
 
 
 def test_a_tracker_that_is_killed_is_replaced_while_the_run_goes_on(run: RunDirectory) -> None:

@@ -242,7 +242,7 @@ def test_the_time_limit_counts_the_time_before_a_resume(run: RunDirectory) -> No
     first = train(run, config)
     second = train(run, config, resume=True)
     # What came after the last figures were taken (its own checkpoint) is not in them: room for an update or two.
-    assert second.update - first.update < first.update / 2
+    assert second.update - first.update <= max(2, first.update / 2)
 
 
 @pytest.mark.parametrize("calls", [0, 1, PLIES // 2, PLIES + 1, PLIES + 3, 3 * PLIES])

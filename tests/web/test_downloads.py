@@ -3,9 +3,8 @@ import io
 import math
 from pathlib import Path
 
-import httpx
 import pytest
-from page_server import PageServer
+from page_server import PageServer, ask
 from recorded_runs import record_run
 
 from keisei.record.journal import Journal
@@ -30,7 +29,7 @@ def test_csv_holds_every_number_of_the_journal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_games_are_served_as_files(server: PageServer, format_name: str) -> None:
-    response = httpx.get(f"{server.base}/files/quiet-lance/games/3.{format_name}")
+    response = ask("GET", f"{server.base}/files/quiet-lance/games/3.{format_name}")
     assert "attachment" in response.headers["content-disposition"]
     assert read_record(response.text, format_name).moves
 
@@ -39,4 +38,4 @@ def test_games_are_served_as_files(server: PageServer, format_name: str) -> None
     "path", ["nobody/metrics.csv", "quiet-lance/games/999.kif", "quiet-lance/games/1.exe"]
 )
 def test_what_is_not_there_is_not_found(server: PageServer, path: str) -> None:
-    assert httpx.get(f"{server.base}/files/{path}").status_code == 404
+    assert ask("GET", f"{server.base}/files/{path}").status_code == 404

@@ -115,10 +115,15 @@ def test_a_watch_that_waits_in_vain_leaves_the_core_to_others() -> None:
     watch.add(ours)
     waits = 50
     watch.wait(0.001)
-    began = time.thread_time()
-    for _ in range(waits):
-        assert watch.wait(0.001) == []
-    assert time.thread_time() - began < waits * WATCHFUL_SECONDS
+
+    def computing_seconds() -> float:
+        began = time.thread_time()
+        for _ in range(waits):
+            assert watch.wait(0.001) == []
+        return time.thread_time() - began
+
+    # The garbage collector may come once, not always.
+    assert min(computing_seconds() for _ in range(3)) < waits * WATCHFUL_SECONDS
     theirs.send("work")
     assert watch.wait(10) == [ours]
     watch.close()

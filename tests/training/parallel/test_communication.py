@@ -3,11 +3,11 @@
 from collections import Counter
 
 import numpy as np
-import psutil
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from process_watch import open_descriptors
 
 from keisei.core.rollout import RolloutSummary
 from keisei.training.parallel import WorkerCommunicator
@@ -149,7 +149,7 @@ def test_b6_a_state_larger_than_any_pipe_goes_both_ways() -> None:
 
 
 def test_nothing_is_left_open() -> None:
-    descriptors = psutil.Process().num_fds()
+    descriptors = open_descriptors()
     for _ in range(3):
         with WorkerCommunicator(SHAPE, 2) as communicator:
             for worker in range(3):
@@ -164,7 +164,7 @@ def test_nothing_is_left_open() -> None:
                         communicator.release(message)
                     del end
             communicator.close_line(1)
-    assert psutil.Process().num_fds() == descriptors
+    assert open_descriptors() == descriptors
 
 
 class Door(RuleBasedStateMachine):

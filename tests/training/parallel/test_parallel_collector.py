@@ -13,6 +13,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from process_watch import children_with, worker_processes
 from worker_samples import GAMES_PER_WORKER, PLIES, sample_config, until
 
 from keisei.config_schema import AppConfig
@@ -34,10 +35,6 @@ TOY_ENGINE = Path(__file__).resolve().parents[2] / "toy_usi_engine.py"
 
 def never() -> bool:
     return False
-
-
-def workers_of_this_process() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
 
 
 class Learner:
@@ -120,11 +117,11 @@ def test_a_run_that_goes_back_gets_new_workers_that_play_the_same_games_again(
     learner.collect()
     expected = learner.buffer.rows.action.copy()
     learner.collect()
-    (before,) = workers_of_this_process()
+    (before,) = worker_processes()
     learner.collector.load_state(state)
     learner.version = 1
     learner.collect()
-    (after,) = workers_of_this_process()
+    (after,) = worker_processes()
     assert after.pid != before.pid
     assert np.array_equal(learner.buffer.rows.action, expected)
     assert set(learner.buffer.rows.version.tolist()) == {2}
@@ -149,14 +146,15 @@ def test_b10_b11_figures_of_a_run_with_two_workers_are_right(tmp_path: Path) -> 
     assert last["policy_lag"] == 0
     assert last["syncs"] == UPDATES
     assert 0 < last["worker_utilisation"] <= 1
-    assert not workers_of_this_process()
+    assert not worker_processes()
 
 
 def test_async_training_has_bounded_lag_and_counts_every_ply_once(tmp_path: Path) -> None:
     rows = 2 * GAMES_PER_WORKER * PLIES
-    config = sample_config(2, parallel__mode="async", training__total_plies=6 * rows)
+    updates = 20
+    config = sample_config(2, parallel__mode="async", training__total_plies=updates * rows)
     _, events = train(config, tmp_path / "run")
-    assert [event.plies for event in events] == [rows * (update + 1) for update in range(6)]
+    assert [event.plies for event in events] == [rows * (update + 1) for update in range(updates)]
     lags = [event.metrics["policy_lag"] for event in events]
     assert lags[0] == 0
     assert set(lags) <= {0, 1}
@@ -169,19 +167,19 @@ def test_t4_a_worker_beyond_repair_ends_them_all_once_and_for_all(
 ) -> None:
     learner = make_learner(sample_config(2, parallel__restart_budget=0))
     assert learner.collect().plies == 2 * GAMES_PER_WORKER * PLIES
-    victims = workers_of_this_process()
+    victims = worker_processes()
     assert len(victims) == 2
     os.kill(victims[0].pid, signal.SIGKILL)
     with caplog.at_level(logging.ERROR):
         while learner.collector.status()["workers"]:
             assert learner.collect().plies == 2 * GAMES_PER_WORKER * PLIES
     assert "training goes on without workers" in caplog.text
-    assert not workers_of_this_process(), "really stopped"
+    assert not worker_processes(), "really stopped"
     assert len(learner.buffer) == 2 * GAMES_PER_WORKER * PLIES
     for _ in range(3):
         assert learner.collect().plies == 2 * GAMES_PER_WORKER * PLIES
         assert (learner.buffer.rows.version == learner.version).all()
-        assert not workers_of_this_process(), "and never tried again"
+        assert not worker_processes(), "and never tried again"
     assert set(learner.collector.state()) == {"0"}
     assert learner.collector.status() == {"workers": 0}
     assert learner.collector.details() == {}
@@ -204,7 +202,7 @@ def test_t4_workers_that_die_while_games_are_saved_do_not_end_the_run(
 ) -> None:
     learner = make_learner(sample_config(1, parallel__restart_budget=0))
     learner.collect()
-    (worker,) = workers_of_this_process()
+    (worker,) = worker_processes()
     worker.kill()
     until(lambda: worker.status() == psutil.STATUS_ZOMBIE)
     assert learner.collector.state() == {}, "the dead have no games"
@@ -218,7 +216,7 @@ def test_b8_training_goes_on_in_process_when_no_worker_can_start(
     learner = make_learner(sample_config(1, model__architecture="failing_networks:out_of_memory"))
     assert learner.collect().plies == GAMES_PER_WORKER * PLIES
     assert "MemoryError: no memory for a network" in caplog.text
-    assert not workers_of_this_process()
+    assert not worker_processes()
 
 
 def test_workers_that_alone_play_frozen_opponents_get_some(tmp_path: Path) -> None:
@@ -258,12 +256,12 @@ def test_the_fall_back_is_closed_with_the_collector(make_learner: Callable[[AppC
     )
 
     def engines() -> list[psutil.Process]:
-        return [child for child in psutil.Process().children() if str(TOY_ENGINE) in child.cmdline()]
+        return children_with(str(TOY_ENGINE))
 
     learner = make_learner(config)
     learner.collect()
     assert not engines(), "the worker has its own"
-    for worker in workers_of_this_process():
+    for worker in worker_processes():
         worker.kill()
     until(lambda: bool(learner.collect().plies and engines()))
     learner.collector.close()
@@ -295,7 +293,7 @@ def test_a_stop_leaves_the_collection_at_once(make_learner: Callable[[AppConfig]
     began = time.monotonic()
     learner.collector.close()
     assert time.monotonic() - began < 5
-    assert not workers_of_this_process()
+    assert not worker_processes()
 
 
 def test_games_that_were_shared_out_otherwise_are_not_forced_on_the_workers(

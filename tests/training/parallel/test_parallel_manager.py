@@ -12,6 +12,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from process_watch import open_descriptors
 from worker_samples import GAMES_PER_WORKER, PATIENCE_SECONDS, PLIES, network, sample_config, until
 
 from keisei.config_schema import AppConfig
@@ -56,7 +57,7 @@ def statuses(manager: ParallelManager, key: str) -> list[object]:
 def test_b10_w4_two_workers_start_wait_for_weights_and_play_the_games_of_their_seeds() -> None:
     config, updates = sample_config(2), 3
     resource_tracker.ensure_running()  # Python's own helper, which the first process start of a program brings along
-    descriptors = psutil.Process().num_fds()
+    descriptors = open_descriptors()
     manager = ParallelManager(config)
     with pytest.raises(WorkerFailedError, match=r"call start_workers\(\) first"):
         manager.collect_experiences(1)
@@ -77,7 +78,7 @@ def test_b10_w4_two_workers_start_wait_for_weights_and_play_the_games_of_their_s
         assert [(batch.sequence, batch.version) for batch in own] == [(1, 1), (2, 2), (3, 3)]
         for batch, rows in zip(own, serial_rows(config, seed, worker << 48, updates), strict=True):
             assert_equal_rows(batch.rows, rows)
-    assert psutil.Process().num_fds() == descriptors
+    assert open_descriptors() == descriptors
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
+from process_watch import open_descriptors
 
 from keisei.errors import ConfigError
 from keisei.record import machine_limits
@@ -45,7 +45,7 @@ def test_another_process_sees_and_writes_the_same_bytes(anonymous: bool) -> None
 
 @pytest.mark.parametrize("anonymous", KINDS)
 def test_closing_leaves_neither_a_name_nor_a_descriptor_even_while_arrays_live(anonymous: bool) -> None:
-    before = psutil.Process().num_fds()
+    before = open_descriptors()
     names = segments()
     region = new_region(1 << 16, anonymous=anonymous)
     array = np.frombuffer(region.buffer, np.uint8)
@@ -53,15 +53,15 @@ def test_closing_leaves_neither_a_name_nor_a_descriptor_even_while_arrays_live(a
     assert segments() == names
     assert array.sum() == 0, "the memory goes with the array"
     del array, region
-    assert psutil.Process().num_fds() == before
+    assert open_descriptors() == before
 
 
 @pytest.mark.parametrize("anonymous", KINDS)
 def test_more_than_the_machine_has_is_one_clear_error(anonymous: bool) -> None:
-    before = psutil.Process().num_fds()
+    before = open_descriptors()
     with pytest.raises(ConfigError, match=r"cannot get [\d,]+ bytes of shared memory: .+; lower parallel"):
         new_region(1 << 60, anonymous=anonymous)
-    assert psutil.Process().num_fds() == before
+    assert open_descriptors() == before
 
 
 def test_memfd_where_there_is_none_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,21 +14,18 @@ from statistics import median
 
 import psutil
 import pytest
+from process_watch import open_descriptors, worker_processes
 from stand_in_worker import Entry, checksum, read_ledger
 from worker_samples import PATIENCE_SECONDS, StandIns, network, sample_config, until
 
 from keisei.errors import ConfigError, WorkerFailedError
-from keisei.training.parallel import ParallelManager
+from keisei.training.parallel import ParallelManager, worker_plan
 from keisei.training.parallel.parallel_manager import ExperienceBatch
 from keisei.training.parallel.shared_memory import NAMED_SEGMENTS, SEGMENT_PREFIX
 
-HEARTBEAT_SECONDS = 1.0
+HEARTBEAT_SECONDS = 2.0
 RECOVERY_SECONDS = 0.05
 HANG_SECONDS = 10.0
-
-
-def worker_processes() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
 
 
 def entry(batch: ExperienceBatch) -> Entry:
@@ -128,8 +125,8 @@ def test_kills_and_stops_hang_nothing_and_corrupt_nothing(kills: int, stops: int
             (replacements if is_stop else recoveries).append(seconds)
             assert {other: run.generation(other) for other in others} == others, "others are undisturbed"
             run.update()
-            descriptors = descriptors or psutil.Process().num_fds()
-        assert psutil.Process().num_fds() == descriptors
+            descriptors = descriptors or open_descriptors()
+        assert open_descriptors() == descriptors
         status = run.manager.get_status()
         assert status["restarts"] == kills + stops
         assert status["active_workers"] == 3
@@ -203,7 +200,7 @@ def _finish(run: Run) -> None:
 @pytest.mark.parametrize("kind", ["memfd", "named"])
 def test_scaling_up_and_down_in_the_middle_of_updates_loses_nothing(kind: str, tmp_path: Path) -> None:
     segments = own_segments()
-    descriptors = psutil.Process().num_fds()
+    descriptors = open_descriptors()
     run = Run(
         tmp_path, workers=2, env__num_games=16, parallel__games_per_worker=4, parallel__shared_memory=kind
     )
@@ -225,7 +222,7 @@ def test_scaling_up_and_down_in_the_middle_of_updates_loses_nothing(kind: str, t
         assert len(run.update()) == 4, "a refusal changes nothing"
     assert len(set(run.received)) == len(run.received) == 7 * 4
     assert own_segments() == segments
-    assert psutil.Process().num_fds() == descriptors
+    assert open_descriptors() == descriptors
 
 
 def test_a_paused_worker_stays_paused_when_it_is_replaced(tmp_path: Path) -> None:
@@ -282,7 +279,8 @@ def test_a_death_while_games_are_saved_leaves_out_the_dead(tmp_path: Path) -> No
         run.update()
 
 
-def test_more_memory_than_there_is_starts_no_process(tmp_path: Path) -> None:
+def test_more_memory_than_there_is_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_plan, "available_memory_bytes", lambda: 2**33)
     with pytest.raises(ConfigError, match="GiB are free; lower"):
         Run(tmp_path, workers=1000, env__num_games=64_000, training__total_plies=10**9)
     assert not worker_processes()

@@ -108,6 +108,7 @@ def resolved(games: int, **changes: object) -> int:
 
 def test_auto_is_one_worker_a_core_as_far_as_games_and_memory_allow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_plan, "available_cores", lambda: 6)
+    monkeypatch.setattr(worker_plan, "available_memory_bytes", lambda: 16 * GIB)
     assert (resolved(12), resolved(128), resolved(5)) == (6, 4, 5)
     assert resolved(7) == 0, "one worker would be slower than threads"
     monkeypatch.setattr(worker_plan, "available_memory_bytes", lambda: 4 * WORKER_MEMORY_BYTES)
@@ -125,6 +126,7 @@ def test_auto_never_chooses_what_is_then_refused(cores: int, games: int, per_wor
     changes = {"parallel__games_per_worker": per_worker, "parallel__mode": mode}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(worker_plan, "available_cores", lambda: cores)
+        patched.setattr(worker_plan, "available_memory_bytes", lambda: 16 * GIB)
         workers = resolved(slot_games, **changes)
         assert workers <= cores
         if workers:

@@ -33,8 +33,9 @@ def test_age_grows_until_the_next_sign_of_life(memory: memoryview) -> None:
     first = board.heartbeat_age_seconds
     while board.heartbeat_age_seconds < first + 0.01:
         pass
+    began = time.monotonic()
     board.beat()
-    assert board.heartbeat_age_seconds < first + 0.01
+    assert board.heartbeat_age_seconds <= time.monotonic() - began
 
 
 def test_utilisation_is_the_share_of_life_spent_playing(memory: memoryview) -> None:

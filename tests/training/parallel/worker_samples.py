@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
+from process_watch import PATIENCE_SECONDS
 from stand_in_worker import Life, StandInWorker
 
 from keisei.config_loader import load_config
@@ -18,8 +19,6 @@ from keisei.training.parallel.self_play_worker import WorkerJob
 from keisei.training.parallel.worker_plan import GENERATION_SHIFT
 
 GAMES_PER_WORKER, PLIES = 4, 6
-#: Longer than anything takes on a busy machine: who waits so long has found a hang.
-PATIENCE_SECONDS = 60.0
 
 
 def sample_config(num_workers: int | str = 2, **changes: object) -> AppConfig:
