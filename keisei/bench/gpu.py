@@ -202,5 +202,5 @@ def _run_rows(name: str, figures: RunFigures, bound: float) -> list[Row]:
         Row("training: share of the bound", name, "%", shares),
         Row("training: the card is idle", name, "%", [100 * figures.idle_share]),
         Row("training: uploaded", name, "bytes/ply", figures.uploaded_bytes),
-        Row("training: mean |ratio - 1|, first minibatch", name, "", figures.ratio_deviations),
+        Row("training: mean abs(ratio - 1), first minibatch", name, "", figures.ratio_deviations),
     ]

@@ -12,7 +12,6 @@ from torch.profiler import ProfilerActivity, profile
 
 from keisei.config_loader import overridden
 from keisei.config_schema import AppConfig
-from keisei.core.rollout_rows import RolloutRows
 from keisei.record.run_directory import RunDirectory
 from keisei.training.events import UpdateFinished
 from keisei.training.trainer import Trainer
@@ -23,17 +22,6 @@ WARM_UP_UPDATES = 20
 PROFILED_UPDATES = 2
 #: Updates whose mean speed is one figure.
 GROUP = 5
-#: Columns of a rollout that go to the card beside positions and legal lists.
-UPLOADED_COLUMNS = (
-    "action",
-    "log_prob",
-    "forced",
-    "value",
-    "next_value",
-    "reward",
-    "terminated",
-    "truncated",
-)
 
 
 @dataclass
@@ -96,11 +84,9 @@ class _Watch:
         ]
         (first_plies, began), (last_plies, ended) = self._times[0], self._times[-1]
         update_seconds = median(later - earlier for (_, earlier), (_, later) in pairwise(self._times))
-        columns = RolloutRows.allocate(1).arrays()
-        outcome_bytes = sum(columns[name].nbytes for name in UPLOADED_COLUMNS)
         return RunFigures(
             plies_per_second=speeds or [(last_plies - first_plies) / (ended - began)],
-            uploaded_bytes=[uploaded + outcome_bytes for uploaded in self._uploaded],
+            uploaded_bytes=self._uploaded,
             ratio_deviations=self._deviations,
             idle_share=max(0.0, 1 - self._busy_seconds / update_seconds),
         )

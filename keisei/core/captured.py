@@ -27,7 +27,8 @@ def captured(
     graph = torch.cuda.CUDAGraph()
     for generator in generators:
         graph.register_generator_state(generator)
-    with torch.cuda.graph(graph):
+    # Other threads may use the card meanwhile: only what this one does must be fit to be captured.
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         answer = function()
     return graph, answer
 

@@ -8,6 +8,7 @@ from typing import Generic, ParamSpec, TypeVar, cast
 
 import torch
 
+from keisei.core.devices import lacks_memory
 from keisei.core.networks import BOARD_SIZE, OBSERVATION_PLANES, ActorCritic
 from keisei.errors import first_line
 
@@ -45,9 +46,9 @@ class _FusedOrPlain(Generic[Arguments, Answer]):
             return self._running(*args, **kwargs)
         try:
             answer = self._running(*args, **kwargs)
-        except torch.OutOfMemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001  # as in `compiled_or_plain`
+        except Exception as error:  # as in `compiled_or_plain`
+            if lacks_memory(error):
+                raise
             log.warning("torch.compile failed (%s); going on without it", first_line(error))
             self._running = self._plain
             answer = self._plain(*args, **kwargs)

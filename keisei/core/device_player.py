@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,32 +20,48 @@ from keisei.core.compiling import fused_on_gpu
 from keisei.core.device_positions import BITS, mask_of_lists, packed_mask, planes_of
 from keisei.core.inference import Inference
 from keisei.core.ppo_loss import masked_log_probs
-from keisei.errors import CompilerError
 from keisei.shogi import MAX_LEGAL_MOVES, RECORD_BYTES, ShogiVectorEnv
 from keisei.shogi.positions import join_lists
 
 #: In place of a mating action: there is none.
 NO_MATE = -1
 
-#: Half precision rounds in another order when operations are fused; another function differs by its whole opinion.
-TOLERATED_NOISE, TOLERATED_SHARE = 0.005, 0.2
+#: What an answer consists of: actions, log-probabilities and values, each as 32 bits.
+ANSWERS = 3
 
 
 class PlayedPositions(NamedTuple):
-    """Positions of a rollout that stay where the learner will read them."""
+    """Positions of a rollout, and what was chosen in them, that stay where the learner will read them."""
 
     record: Tensor  # uint8 [T, N, 96], in the frames of the games
     legal: Tensor  # uint8 [T, N, ceil(A / 8)], the legal actions as bits
+    answer: Tensor  # int32 [T, 3, N], see `ANSWERS`
 
     @classmethod
     def allocate(cls, plies: int, games: int, num_actions: int, device: torch.device) -> PlayedPositions:
         def table(width: int) -> Tensor:
             return torch.zeros((plies, games, width), dtype=torch.uint8, device=device)
 
-        return cls(table(RECORD_BYTES), table(-(-num_actions // BITS)))
+        answer = torch.zeros((plies, ANSWERS, games), dtype=torch.int32, device=device)
+        return cls(table(RECORD_BYTES), table(-(-num_actions // BITS)), answer)
 
     def columns(self, games: slice) -> PlayedPositions:
-        return PlayedPositions(self.record[:, games], self.legal[:, games])
+        return PlayedPositions(self.record[:, games], self.legal[:, games], self.answer[:, :, games])
+
+    @property
+    def action(self) -> Tensor:
+        """int32 [T, N]"""
+        return self.answer[:, 0]
+
+    @property
+    def log_prob(self) -> Tensor:
+        """float32 [T, N]"""
+        return self.answer[:, 1].view(torch.float32)
+
+    @property
+    def value(self) -> Tensor:
+        """float32 [T, N]"""
+        return self.answer[:, 2].view(torch.float32)
 
 
 class Moves(NamedTuple):
@@ -68,11 +84,11 @@ class DevicePlayer:
         seed: int,
         is_compiled: bool = False,
     ) -> None:
-        self._inference = inference
-        self._env = env
-        self._temperature = temperature
+        self.inference = inference
+        self.env = env
+        self.temperature = temperature
+        self.is_compiled = is_compiled
         device = inference.device
-        self._device = device
         games = env.num_games
         self.generator = torch.Generator(device).manual_seed(seed)
         self._record = torch.zeros((games, RECORD_BYTES), dtype=torch.uint8, device=device)
@@ -85,7 +101,7 @@ class DevicePlayer:
         self._ends_host = torch.zeros(games, dtype=torch.int32, pin_memory=pinned)
         self._record_host = torch.zeros((games, RECORD_BYTES), dtype=torch.uint8, pin_memory=pinned)
         self._mate_host = torch.zeros(games, dtype=torch.int16, pin_memory=pinned)
-        self._answer_host = torch.zeros((3, games), dtype=torch.int32, pin_memory=pinned)
+        self._answer_host = torch.zeros((ANSWERS, games), dtype=torch.int32, pin_memory=pinned)
         #: Bytes that were copied to the device.
         self.bytes_uploaded = 0
         self._choose = fused_on_gpu(_chosen, device) if is_compiled else _chosen
@@ -93,25 +109,29 @@ class DevicePlayer:
 
     def ask(self, keep: PlayedPositions | None = None, ply: int = 0) -> None:
         """Begin to think about the positions to move in; ``keep`` gets them in its row ``ply``."""
-        env = self._env
-        joined = join_lists(env.legal, self._joined_host.numpy().view(np.uint16), self._ends_host.numpy())
-        self._record_host.numpy()[:] = env.records
+        self._record_host.numpy()[:] = self.env.records
         # Without a mate the number is the largest uint16, which is NO_MATE here.
-        self._mate_host.numpy()[:] = env.mate_in_one.view(np.int16)
-        self._begin(len(joined), keep, ply)
+        self._mate_host.numpy()[:] = self.env.mate_in_one.view(np.int16)
+        self._begin(self._join_lists(), keep, ply)
+
+    def _join_lists(self) -> int:
+        """Put the legal lists of the games into the host's arrays; how long they are together."""
+        return len(
+            join_lists(self.env.legal, self._joined_host.numpy().view(np.uint16), self._ends_host.numpy())
+        )
 
     def _begin(self, lists_length: int, keep: PlayedPositions | None = None, ply: int = 0) -> None:
         """Send what the host's arrays hold, and begin to think about it."""
         if self._card is None:
             self._upload(lists_length)
             answer, legal = self._think()
-            self._keep(keep, ply, legal)
+            self._keep(keep, ply, answer, legal)
             self._answer_host.copy_(answer)
             return
         with self._card.uploading():
             self._upload(lists_length)
         answer, legal = self._card.think()
-        self._keep(keep, ply, legal)
+        self._keep(keep, ply, answer, legal)
         self._answer_host.copy_(answer, non_blocking=True)
         self._card.answered.record()
 
@@ -124,7 +144,7 @@ class DevicePlayer:
 
     def values(self, records: NDArray[np.uint8]) -> NDArray[np.float32]:
         """float32 [K]: of positions uint8 [K, 96] of any origin, P(win) - P(loss) of the mover."""
-        games = self._env.num_games
+        games = self.env.num_games
         return np.concatenate(
             [self._values(records[start : start + games]) for start in range(0, len(records), games)]
         )
@@ -137,24 +157,16 @@ class DevicePlayer:
         self._begin(lists_length=0)
         return self.answer().value[: len(records)].copy()
 
-    def check(self) -> None:
-        """Compare one answer with the plain network, whose planes the engine draws; CompilerError where they differ."""
-        env = self._env
-        expected = self._inference.evaluate(env.records, env.legal)
-        log_probs = (expected.log_probs / self._temperature).log_softmax(dim=1).cpu()
-        self.ask()
-        moves = self.answer()
-        chosen = (
-            log_probs.gather(1, torch.from_numpy(moves.action.astype(np.int64))[:, None]).squeeze(1).numpy()
-        )
-        # Measured against what the network has to say: how far its policy is from choosing blindly.
-        opinion = _root_mean_square(chosen + np.log(env.legal_counts))
-        difference = _root_mean_square(moves.log_prob - chosen)
-        if not difference <= TOLERATED_NOISE + TOLERATED_SHARE * opinion:
-            raise CompilerError(
-                f"on {self._device} the fused network's log-probabilities differ from the plain network's by "
-                f"{difference:.3g}, where {opinion:.3g} is what it has to say; set training.compile to false"
-            )
+    def moves_in(self, records: NDArray[np.uint8]) -> Moves:
+        """What would be drawn in positions uint8 [K, 96] of any origin, no more than there are games, in their order.
+
+        As if the legal moves were those of the games.
+        """
+        self._record_host.numpy()[: len(records)] = records
+        self._mate_host.fill_(NO_MATE)
+        self._begin(self._join_lists())
+        moves, count = self.answer(), len(records)
+        return Moves(moves.action[:count].copy(), moves.log_prob[:count].copy(), moves.value[:count].copy())
 
     def _upload(self, lists_length: int) -> None:
         sources = (
@@ -171,19 +183,20 @@ class DevicePlayer:
         """int32 [3, B]: actions, and the bits of log-probabilities and values; then the legal actions as bits."""
         self._noise.exponential_(generator=self.generator)
         return self._choose(
-            self._inference,
+            self.inference,
             self._record,
             self._joined,
             self._ends,
             self._mate,
             self._noise,
-            self._temperature,
+            self.temperature,
         )
 
-    def _keep(self, keep: PlayedPositions | None, ply: int, legal: Tensor) -> None:
+    def _keep(self, keep: PlayedPositions | None, ply: int, answer: Tensor, legal: Tensor) -> None:
         if keep is not None:
             keep.record[ply].copy_(self._record)
             keep.legal[ply].copy_(legal)
+            keep.answer[ply].copy_(answer)
 
 
 @torch.no_grad()
@@ -196,7 +209,7 @@ def _chosen(
     noise: Tensor,
     temperature: float,
 ) -> tuple[Tensor, Tensor]:
-    output = inference.forward(planes_of(record, inference.piece_table), with_auxiliary=False)
+    output = inference.forward(planes_of(record, inference.tables), with_auxiliary=False)
     legal = mask_of_lists(joined, ends, noise.shape[1])
     log_probs = masked_log_probs(output.policy_logits, legal)
     if temperature != 1:
@@ -206,11 +219,7 @@ def _chosen(
     action = torch.where(mate != NO_MATE, mate.long(), drawn)
     log_prob = log_probs.gather(1, action[:, None]).squeeze(1)
     answer = torch.stack((action.int(), log_prob.view(torch.int32), output.value.view(torch.int32)))
-    return answer, packed_mask(legal)
-
-
-def _root_mean_square(numbers: NDArray[np.floating[Any]]) -> float:
-    return float(np.sqrt(np.mean(np.square(numbers))))
+    return answer, packed_mask(legal, inference.tables)
 
 
 class _Card:

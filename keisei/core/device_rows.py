@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +11,32 @@ from torch import Tensor
 
 from keisei.core.device_player import PlayedPositions
 from keisei.core.device_positions import planes_of, unpacked_mask
-from keisei.core.device_targets import DeviceTargets, RolloutOutcome, TargetMaker
+from keisei.core.device_targets import RolloutOutcome, TargetMaker
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.inference import Inference
 from keisei.core.ppo_loss import LossWeights, PpoBatch, ppo_loss
 from keisei.core.row_shares import WHOLE, RowShares
 from keisei.errors import ExperienceError
 from keisei.shogi.positions import legal_mask_bits
+
+#: Columns of `RolloutOutcome` that a device which played the rows has already.
+PLAYED_COLUMNS = ("record", "action", "value")
+
+
+class Uploader:
+    """Sends arrays to a device, and counts what it sends."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self.bytes_sent = 0
+
+    def __call__(self, array: NDArray[np.generic]) -> Tensor:
+        host = torch.from_numpy(array)
+        self.bytes_sent += host.nbytes
+        # From pinned memory the card fetches by itself.
+        return (host.pin_memory() if self._device.type == "cuda" else host).to(
+            self._device, non_blocking=True
+        )
 
 
 class DeviceRows(NamedTuple):
@@ -40,39 +58,26 @@ class DeviceRows(NamedTuple):
     def upload(
         cls,
         buffer: ExperienceBuffer,
-        device: torch.device,
+        send: Uploader,
         num_actions: int,
         num_threads: int,
         make_targets: TargetMaker,
     ) -> DeviceRows:
-        """All rows of a buffer. Positions that were played on the device are there already; targets come of them."""
+        """All rows of a buffer. What was played on the device is there already; targets come of it."""
+        if buffer.played is not None:
+            return _played_rows(buffer, buffer.played, send, make_targets)
         rows = buffer.rows
-
-        def tensor(array: NDArray[np.generic]) -> Tensor:
-            host = torch.from_numpy(array)
-            # From pinned memory the card fetches by itself.
-            return (host.pin_memory() if device.type == "cuda" else host).to(device, non_blocking=True)
-
-        if buffer.played is None:
-            bits = legal_mask_bits(rows.record, num_actions, num_threads=num_threads)
-            positions = PlayedPositions(tensor(rows.record), tensor(bits))
-            targets = DeviceTargets(
-                **{name: tensor(array) for name, array in buffer.targets.arrays().items()}
-            )
-        else:
-            positions = buffer.played
-            targets = _targets_there(buffer, positions, tensor, make_targets)
         return cls(
-            record=positions.record.flatten(0, -2),
-            legal=positions.legal.flatten(0, -2),
-            action=tensor(rows.action),
-            log_prob=tensor(rows.log_prob),
-            forced=tensor(rows.forced),
-            **{name: column.flatten() for name, column in targets._asdict().items()},
+            record=send(rows.record),
+            legal=send(legal_mask_bits(rows.record, num_actions, num_threads=num_threads)),
+            action=send(rows.action),
+            log_prob=send(rows.log_prob),
+            forced=send(rows.forced),
+            **{name: send(array) for name, array in buffer.targets.arrays().items()},
         )
 
     def chosen(self, indices: Tensor) -> DeviceRows:
-        """Some rows, one gather a column; indices int64 [B] on the device."""
+        """Some rows, one gather a column; indices int32 or int64 [B] on the device."""
         return DeviceRows(*(column.index_select(0, indices) for column in self))
 
     def batch(self, num_actions: int) -> PpoBatch:
@@ -91,24 +96,29 @@ class DeviceRows(NamedTuple):
         )
 
 
-def _targets_there(
-    buffer: ExperienceBuffer,
-    positions: PlayedPositions,
-    tensor: Callable[[NDArray[np.generic]], Tensor],
-    make_targets: TargetMaker,
-) -> DeviceTargets:
+def _played_rows(
+    buffer: ExperienceBuffer, played: PlayedPositions, send: Uploader, make_targets: TargetMaker
+) -> DeviceRows:
     if buffer.horizon is None:
         raise ExperienceError("the rows have no targets; call compute_targets before learning from them")
-    shape = positions.record.shape[:2]
     columns = buffer.rows.arrays()
-    names = (name for name in RolloutOutcome._fields if name != "record")
-    outcome = {name: tensor(columns[name]).view(shape) for name in names}
-    return make_targets(RolloutOutcome(positions.record, **outcome), buffer.horizon)
+    names = (name for name in RolloutOutcome._fields if name not in PLAYED_COLUMNS)
+    sent = {name: send(columns[name]).view(played.action.shape) for name in names}
+    outcome = RolloutOutcome(record=played.record, action=played.action, value=played.value, **sent)
+    targets = make_targets(outcome, buffer.horizon)
+    return DeviceRows(
+        record=played.record.flatten(0, 1),
+        legal=played.legal.flatten(0, 1),
+        action=played.action.flatten(),
+        log_prob=played.log_prob.flatten(),
+        forced=outcome.forced.flatten(),
+        **{name: column.flatten() for name, column in targets._asdict().items()},
+    )
 
 
 def device_loss(
     inference: Inference, rows: DeviceRows, weights: LossWeights, shares: RowShares = WHOLE
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """`ppo_loss` from packed rows: planes and masks exist only inside, where a compiler can fuse them away."""
-    output = inference.forward(planes_of(rows.record, inference.piece_table), with_auxiliary=True)
+    output = inference.forward(planes_of(rows.record, inference.tables), with_auxiliary=True)
     return ppo_loss(output, rows.batch(inference.num_actions), weights, shares)

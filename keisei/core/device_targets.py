@@ -19,7 +19,7 @@ from keisei.core.auxiliary_targets import (
     MOVES_LEFT_SCALE_PLIES,
 )
 from keisei.core.captured import Captured
-from keisei.core.device_positions import material_of
+from keisei.core.device_positions import PositionTables, material_of
 from keisei.core.experience_buffer import Horizon
 from keisei.core.rollout_rows import UNKNOWN
 from keisei.core.row_shares import AddUp
@@ -55,7 +55,8 @@ class TargetMaker:
     A process that is alone captures them: a hundred small kernels take longer to launch than to run.
     """
 
-    def __init__(self, add_up: AddUp, *, is_alone: bool) -> None:
+    def __init__(self, tables: PositionTables, add_up: AddUp, *, is_alone: bool) -> None:
+        self._tables = tables
         self._add_up = add_up
         self._is_alone = is_alone
         self._makers: dict[Horizon, Callable[..., DeviceTargets]] = {}
@@ -67,12 +68,14 @@ class TargetMaker:
 
     def _maker(self, horizon: Horizon) -> Callable[..., DeviceTargets]:
         def make(*columns: Tensor) -> DeviceTargets:
-            return targets_of(RolloutOutcome(*columns), horizon, self._add_up)
+            return targets_of(RolloutOutcome(*columns), self._tables, horizon, self._add_up)
 
         return Captured(make) if self._is_alone else make
 
 
-def targets_of(rows: RolloutOutcome, horizon: Horizon, add_up: AddUp) -> DeviceTargets:
+def targets_of(
+    rows: RolloutOutcome, tables: PositionTables, horizon: Horizon, add_up: AddUp
+) -> DeviceTargets:
     """The targets of a whole rollout; advantages are normalised over the rows that are not forced.
 
     That is over those of all processes that ``add_up`` adds up over.
@@ -85,7 +88,7 @@ def targets_of(rows: RolloutOutcome, horizon: Horizon, add_up: AddUp) -> DeviceT
         advantage=_normalised(advantages, ~rows.forced, add_up),
         value=advantages + rows.value,
         draw=_carried_back((rows.terminated & (rows.reward == 0)).float(), lam * (~done).float()),
-        material=_material(material_of(rows.record), last),
+        material=_material(material_of(rows.record, tables), last),
         moves_left=_moves_left(rows.terminated, last),
         reply=_replies(rows.action, done),
     )

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 #: What PyTorch raises when a device has no room; a name here for rooms that do not import torch.
 OutOfMemory = torch.OutOfMemoryError
+#: What is said below PyTorch, by the driver (also of memory that it pins), cuBLAS, cuDNN: plain RuntimeErrors up here.
+FULL_DEVICE_WORDS = ("out of memory", "_ALLOC_FAILED", "_ALLOCATION_FAILED")
+#: In advice, where a run is not called by a name of its own.
+ANY_RUN = "RUN"
 
 
 def choose_device(name: str, precision: str = "fp32") -> torch.device:
@@ -42,16 +46,36 @@ def _require_gpu(name: str, index: int) -> None:
         )
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error says that a device, or memory pinned for one, has no room."""
+    if isinstance(error, OutOfMemory):
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in FULL_DEVICE_WORDS)
+
+
+@contextmanager
+def full_device_named() -> Iterator[None]:
+    """Turns whatever `lacks_memory` into `OutOfMemory`, which can be caught by its class."""
+    try:
+        yield
+    except RuntimeError as error:
+        if lacks_memory(error) and not isinstance(error, OutOfMemory):
+            raise OutOfMemory(str(error)) from error
+        raise
+
+
 @contextmanager
 def memory_explained(config: AppConfig) -> Iterator[None]:
     """Turns a full device into an error that names the settings to lower."""
     try:
         yield
-    except OutOfMemory as error:
+    except RuntimeError as error:
+        if not lacks_memory(error):
+            raise
         games, rows = config.env.num_games, config.training.minibatch_size
         reason = str(error).partition("\n")[0].partition(". ")[0]
         raise DeviceMemoryError(
             f"the network's device has no room for env.num_games {games} and training.minibatch_size {rows} "
             f"({reason}); lower one of them, to {max(1, games // 2)} or {max(1, rows // 2)} say, and go on with "
-            "`keisei train --resume`"
+            f"`keisei train --resume {config.record.name or ANY_RUN}`"
         ) from error

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from keisei.core.device_positions import piece_table
+from keisei.core.device_positions import PositionTables
 from keisei.core.freed_memory import keep_freed_memory
 from keisei.core.networks import ActorCritic, NetworkOutput
 from keisei.core.ppo_loss import masked_log_probs
@@ -38,7 +38,7 @@ class Inference:
         self.network = network
         self.device = device
         self.dtype = PRECISIONS[precision]
-        self.piece_table = piece_table(self.dtype, device)
+        self.tables = PositionTables.on(device, self.dtype)
         self._num_threads = num_threads
         if device.type == "cpu":
             keep_freed_memory()

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from keisei.core.compiling import compiled_or_plain, fused_on_gpu
-from keisei.core.device_rows import DeviceRows, device_loss
+from keisei.core.device_rows import DeviceRows, Uploader, device_loss
 from keisei.core.device_targets import TargetMaker
+from keisei.core.devices import full_device_named
 from keisei.core.inference import Inference
 from keisei.core.late_numbers import LateNumbers
 from keisei.core.model_factory import architecture_description, model_factory
@@ -122,7 +123,8 @@ class PPOAgent:
         running = compiled_or_plain(self.network) if compiles_network else self.network
         threads = torch.get_num_threads()
         self.inference = Inference(running, device=device, precision=training.precision, num_threads=threads)
-        self._make_targets = TargetMaker(ranks.add_up, is_alone=ranks.is_alone)
+        self._send = Uploader(device)
+        self._make_targets = TargetMaker(self.inference.tables, ranks.add_up, is_alone=ranks.is_alone)
         self._device_loss = fused_on_gpu(device_loss, device) if training.compile else device_loss
 
     def _new_network(self, config: AppConfig) -> ActorCritic:
@@ -176,6 +178,12 @@ class PPOAgent:
             mate_in_one=t.mate_in_one_weight,
         )
 
+    @property
+    def bytes_uploaded(self) -> int:
+        """Bytes that were sent to the device to learn from so far."""
+        return self._send.bytes_sent
+
+    @full_device_named()
     def learn(
         self, buffer: ExperienceBuffer, progress: float, should_stop: Callable[[], bool] = lambda: False
     ) -> dict[str, float]:
@@ -229,7 +237,7 @@ class PPOAgent:
             buffer.fill_targets()
             return None
         threads = torch.get_num_threads()
-        return DeviceRows.upload(buffer, self.device, self.num_actions, threads, self._make_targets)
+        return DeviceRows.upload(buffer, self._send, self.num_actions, threads, self._make_targets)
 
     def _loss_on(
         self, buffer: ExperienceBuffer, uploaded: DeviceRows | None, weights: LossWeights
@@ -237,12 +245,11 @@ class PPOAgent:
         """The loss of a minibatch and what to report of it; on a GPU from rows that were uploaded once."""
         if uploaded is None:
             return lambda indices: self._host_loss(buffer, indices, weights)
-        annealed = replace(weights, entropy=torch.tensor(weights.entropy, device=self.device))
+        # Filled on the device: a tensor of a number would be copied there, and waited for.
+        annealed = replace(weights, entropy=torch.full((), float(weights.entropy), device=self.device))
 
         def loss(indices: NDArray[np.intp]) -> tuple[Tensor, dict[str, Tensor]]:
-            chosen = uploaded.chosen(
-                torch.from_numpy(indices).pin_memory().to(self.device, non_blocking=True)
-            )
+            chosen = uploaded.chosen(self._send(indices.astype(np.int32)))
             return self._device_loss(self.inference, chosen, annealed, self._shares(chosen))
 
         return loss
@@ -271,11 +278,12 @@ class PPOAgent:
         self.scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._training.max_grad_norm)
         finite = torch.isfinite(sums["loss"])
+        taken = finite & torch.isfinite(norm)
         if not self.scaler.is_enabled():
             # With a scaler, infinite gradients are how it finds its scale: it skips such a step by itself.
-            finite = finite & torch.isfinite(norm)
+            finite = taken
         self._take_step(finite)
-        self._average()
+        self._average(taken)
         self._names = (*sums, "gradient_norm")
         return torch.stack([*sums.values(), norm.float(), finite.float()])
 
@@ -337,13 +345,15 @@ class PPOAgent:
         return self.inference.planes(rows.record), batch
 
     @torch.no_grad()
-    def _average(self) -> None:
+    def _average(self, taken: Tensor) -> None:
+        """Moves the averaged weights, unless the step was not taken; nobody waits to know which."""
         if self.averaged is None:
             return
-        decay = self._training.weight_averaging
         averaged: list[Tensor] = list(self.averaged.parameters())
         current: list[Tensor] = list(self.network.parameters())
-        torch._foreach_lerp_(averaged, current, 1 - decay)
+        moved = torch._foreach_sub(current, averaged)
+        torch._foreach_mul_(moved, (1 - self._training.weight_averaging) * taken.float())
+        torch._foreach_add_(averaged, moved)
 
     def _explained_variance(self, buffer: ExperienceBuffer, uploaded: DeviceRows | None) -> Tensor:
         """A scalar, on the device that has the returns."""
@@ -368,8 +378,7 @@ class PPOAgent:
 
 def _values_and_returns(buffer: ExperienceBuffer, uploaded: DeviceRows | None) -> tuple[Tensor, Tensor]:
     """Of the learner's rows, on the device that has the returns."""
-    values = buffer.rows.value
     if uploaded is not None and buffer.played is not None:
-        return torch.from_numpy(values).to(uploaded.value.device), uploaded.value
+        return buffer.played.value.flatten(), uploaded.value
     learner = buffer.rows.learner
-    return torch.from_numpy(values[learner]), torch.from_numpy(buffer.targets.value[learner])
+    return torch.from_numpy(buffer.rows.value[learner]), torch.from_numpy(buffer.targets.value[learner])

@@ -178,7 +178,7 @@ def joint_explained_variance(values: Tensor, returns: Tensor, add_up: AddUp) -> 
     # Squares of numbers in -1..1 are summed: in float64 nothing of their differences is lost.
     columns = torch.stack((returns, returns - values)).double()
     sums = torch.cat((columns.sum(dim=1), columns.square().sum(dim=1)))
-    count = sums.new_tensor([float(len(values))])
+    count = sums.new_full((1,), float(len(values)))
     total = add_up(torch.cat((sums, count)))
     means = total[:-1] / total[-1].clamp(min=1)
     variance, left = (means[2:] - means[:2].square()).unbind()

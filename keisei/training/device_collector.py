@@ -18,12 +18,15 @@ import torch
 
 from keisei.config_schema import AppConfig
 from keisei.core.device_player import DevicePlayer, PlayedPositions
+from keisei.core.devices import full_device_named
 from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.player_check import check_player
 from keisei.core.ppo_agent import PPOAgent
 from keisei.core.random_states import capture_random_states, restore_random_states
 from keisei.core.rollout import Rollout, RolloutSummary
 from keisei.core.rollout_rows import RolloutRows
 from keisei.shogi import ShogiGame
+from keisei.training.collector import saved_games
 from keisei.training.environments import make_env, play_settings, thread_count
 
 HALVES = 2
@@ -74,11 +77,11 @@ class DeviceCollector:
     def __init__(self, config: AppConfig, agent: PPOAgent) -> None:
         training = config.training
         games, plies = config.env.num_games, training.rollout_plies
+        self._agent = agent
         self._games_kept = config.record.games_kept_per_update
         card = _card_of(agent.device)
         _choose_card(card)
         self._other_thread = ThreadPoolExecutor(1, "games", _choose_card, (card,))
-        self._told_bytes = 0
         #: The state since the last ply, where it has been taken.
         self._saved: dict[str, Any] | None = None
         self._shape = plies, games
@@ -87,6 +90,8 @@ class DeviceCollector:
             self._half(config, agent, half, slice(half * games // HALVES, (half + 1) * games // HALVES))
             for half in range(HALVES)
         ]
+        # Without those of the check.
+        self._told_bytes = self.bytes_uploaded
 
     def _half(self, config: AppConfig, agent: PPOAgent, half: int, games: slice) -> _Half:
         training = config.training
@@ -101,7 +106,7 @@ class DeviceCollector:
             seed=seed,
             is_compiled=training.compile,
         )
-        player.check()
+        check_player(player)
         return _Half(
             games,
             Rollout(env, play_settings(config), seed=seed, first_game=half * GAME_NUMBERS_PER_HALF),
@@ -111,9 +116,10 @@ class DeviceCollector:
 
     @property
     def bytes_uploaded(self) -> int:
-        """Bytes of positions and legal lists that were copied to the device so far."""
-        return sum(half.player.bytes_uploaded for half in self._halves)
+        """Bytes that were copied to the device so far, to play and to learn."""
+        return self._agent.bytes_uploaded + sum(half.player.bytes_uploaded for half in self._halves)
 
+    @full_device_named()
     def collect(
         self, buffer: ExperienceBuffer, *, version: int, should_stop: Callable[[], bool]
     ) -> RolloutSummary:
@@ -134,6 +140,9 @@ class DeviceCollector:
         if not summary.stopped:
             buffer.take_in(*self._shape, self._played)
         return summary
+
+    def plays_frozen(self) -> bool:
+        return False
 
     def watched_game(self) -> ShogiGame:
         return self._halves[0].rollout.watched_game()
@@ -170,10 +179,14 @@ class DeviceCollector:
                 HALVES,
             )
             return
+        saved, games = sum(map(saved_games, state.values())), self._shape[1]
+        if saved != games:
+            log.warning("the checkpoint holds %d games, this run has %d: new games begin", saved, games)
+            return
         for number, half in enumerate(self._halves):
-            games = state[str(number)]
-            half.rollout.load_state_arrays(games["games"])
-            restore_random_states(games["random"], self._generators(half))
+            part = state[str(number)]
+            half.rollout.load_state_arrays(part["games"])
+            restore_random_states(part["random"], self._generators(half))
 
     def _generators(self, half: _Half) -> dict[str, Any]:
         return {**half.rollout.generators(), "player": half.player.generator}

@@ -14,6 +14,7 @@ def test_a_real_run_is_measured_in_groups_of_updates(tmp_path: Path) -> None:
     assert min(figures.plies_per_second) > 0
     assert len(figures.ratio_deviations) == 2 * GROUP + 1
     assert max(figures.ratio_deviations) < 1e-4
+    assert set(figures.uploaded_bytes) == {0.0}, "nothing was sent to one"
     assert figures.idle_share == pytest.approx(1), "no kernel ran on a card"
 
 

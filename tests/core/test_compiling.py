@@ -9,7 +9,7 @@ import torch
 from agents import agent, played_buffer
 from network_samples import board_like_planes, network
 
-from keisei.core.compiling import compiled_or_plain
+from keisei.core.compiling import _FusedOrPlain, compiled_or_plain
 from keisei.core.networks import ActorCritic, NetworkOutput
 
 
@@ -38,6 +38,13 @@ def broken_toolchain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
     torch.compiler.reset()
     with inductor.patch({"cpp.cxx": ("no-such-compiler",)}):
         yield
+
+
+def failing(error: Exception) -> Callable[[int], int]:
+    def fail(_number: int) -> int:
+        raise error
+
+    return fail
 
 
 def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -98,6 +105,29 @@ def test_an_error_without_a_message_is_still_named(
     with caplog.at_level(logging.WARNING):
         assert compiled_or_plain(plain) is plain
     assert "RuntimeError: no message" in caplog.text
+
+
+def test_a_function_that_cannot_be_compiled_runs_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(torch, "compile", lambda _function, dynamic: failing(RuntimeError("no Triton")))
+    doubled = _FusedOrPlain(lambda number: 2 * number)
+    with caplog.at_level(logging.WARNING):
+        assert [doubled(3), doubled(4)] == [6, 8]
+    assert warnings_of(caplog) == ["torch.compile failed (RuntimeError: no Triton); going on without it"]
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("CUBLAS_STATUS_ALLOC_FAILED")]
+)
+def test_a_lack_of_memory_is_no_fault_of_the_compiler(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: RuntimeError
+) -> None:
+    monkeypatch.setattr(torch, "compile", lambda _function, dynamic: failing(error))
+    with pytest.raises(type(error)) as caught:
+        _FusedOrPlain(lambda number: 2 * number)(3)
+    assert caught.value is error
+    assert not warnings_of(caplog)
 
 
 def test_an_agent_whose_compiler_fails_learns_all_the_same(

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from self_play import ACTIONS, environment, inference
+from card_rules import NothingFromTheHost
+from network_samples import ARCHITECTURES, network
+from self_play import ACTIONS, CPU, environment, inference
 
-from keisei.core.device_player import DevicePlayer, PlayedPositions
-from keisei.errors import CompilerError
-from keisei.shogi import NO_ACTION, ShogiVectorEnv
+from keisei.core.device_player import DevicePlayer, Moves, PlayedPositions
+from keisei.core.inference import Inference
+from keisei.shogi import NO_ACTION, LegalActions, ShogiVectorEnv
 from keisei.shogi.positions import legal_mask_bits
 
 TOLERANCE = 1e-5
@@ -71,17 +73,22 @@ def test_positions_are_kept_for_the_learner_and_counted_in_bytes() -> None:
     env = environment(games=6, mirror=True)
     chooser = player(env)
     kept = PlayedPositions.allocate(3, 10, ACTIONS, torch.device("cpu"))
-    expected = env.records.copy()
+    expected, moves = env.records.copy(), chooser.moves_in(env.records)
     for ply in range(2):
         expected, lists = env.records.copy(), int(env.legal_counts.sum())
         before = chooser.bytes_uploaded
         chooser.ask(kept.columns(slice(4, 10)), ply)
         assert chooser.bytes_uploaded - before == 6 * (96 + 4 + 2) + 2 * lists
-        env.step(chooser.answer().action)
+        moves = Moves(*(column.copy() for column in chooser.answer()))
+        env.step(moves.action)
     assert np.array_equal(kept.record[1, 4:].numpy(), expected)
     assert np.array_equal(kept.legal[1, 4:].numpy(), legal_mask_bits(expected, ACTIONS))
-    assert not kept.record[2].any()
-    assert not kept.record[:, :4].any()
+    for column, chosen in zip((kept.action, kept.log_prob, kept.value), moves, strict=True):
+        assert np.array_equal(column[1, 4:].numpy(), chosen)
+        assert column.dtype == torch.from_numpy(chosen).dtype
+    for table in (kept.record, kept.legal, kept.action, kept.log_prob, kept.value):
+        assert not table[2].any()
+        assert not table[:, :4].any()
 
 
 def test_the_seed_decides_and_the_generator_is_the_whole_state() -> None:
@@ -96,14 +103,38 @@ def test_the_seed_decides_and_the_generator_is_the_whole_state() -> None:
     assert moves(one) == moves(other)
 
 
+def test_moves_in_other_positions_are_drawn_among_the_legal_ones_of_the_games() -> None:
+    env, others = environment(games=40), environment(games=40, mirror=True)
+    for _ in range(6):
+        others.step(others.random_actions())
+    records = others.records[:30]
+    moves = player(env).moves_in(records)
+    lists = LegalActions(env.legal_actions[:30], env.legal_counts[:30])
+    expected = inference().evaluate(records, lists).log_probs
+    chosen = expected.gather(1, torch.from_numpy(moves.action.astype(np.int64))[:, None]).squeeze(1)
+    np.testing.assert_allclose(moves.log_prob, chosen.numpy(), atol=TOLERANCE)
+    np.testing.assert_allclose(moves.value, inference().values(records), atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
-def test_a_player_that_sees_another_board_is_found_out(temperature: float) -> None:
-    network, env = inference(), environment(games=40, mirror=True)
-    for _ in range(15):
-        env.step(env.random_actions())
-    DevicePlayer(network, env, temperature=temperature, seed=1).check()
-    network.piece_table = network.piece_table.roll(1, dims=1)
-    with pytest.raises(
-        CompilerError, match=r"differ from the plain network's by .*training\.compile to false"
-    ):
-        DevicePlayer(network, env, temperature=temperature, seed=1).check()
+def test_a_thought_can_be_captured(precision: str, architecture: str, temperature: float) -> None:
+    thinker = Inference(network(architecture, ACTIONS), device=CPU, precision=precision)
+    chooser = DevicePlayer(thinker, environment(games=6), temperature=temperature, seed=1)
+    chooser.ask()
+    given = (*vars(chooser).values(), thinker.tables, list(thinker.network.parameters()))
+    with NothingFromTheHost(given) as watch:
+        chooser._think()
+    assert watch.operations > 0
+
+
+def test_a_thought_is_compiled_as_one_graph_and_stays_the_same() -> None:
+    """The real torch.compile without its slow code generator."""
+    torch.compiler.reset()
+    plain, traced = player(environment(games=6)), player(environment(games=6))
+    traced._choose = torch.compile(traced._choose, backend="eager", dynamic=False, fullgraph=True)
+    plain.ask()
+    traced.ask()
+    for expected, found in zip(plain.answer(), traced.answer(), strict=True):
+        assert np.array_equal(expected, found)

@@ -6,10 +6,10 @@ import torch
 from self_play import environment
 
 from keisei.core.device_positions import (
+    PositionTables,
     mask_of_lists,
     material_of,
     packed_mask,
-    piece_table,
     planes_of,
     unpacked_mask,
 )
@@ -24,7 +24,7 @@ from keisei.shogi.positions import (
 )
 
 SIZES = (2187, 13527)
-CPU = torch.device("cpu")
+TABLES = PositionTables.on(torch.device("cpu"))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def records() -> np.ndarray:
 
 
 def test_planes_are_those_of_the_engine(records: np.ndarray) -> None:
-    planes = planes_of(torch.from_numpy(records), piece_table(torch.float32, CPU))
+    planes = planes_of(torch.from_numpy(records), TABLES)
     np.testing.assert_allclose(planes.numpy(), unpack_planes(records), rtol=0, atol=1e-7)
     assert planes.is_contiguous(memory_format=torch.channels_last)
 
@@ -46,7 +46,7 @@ def test_planes_are_those_of_the_engine(records: np.ndarray) -> None:
 def test_planes_without_a_ply_cap_have_no_share_of_it() -> None:
     record = environment().records[:1].copy()
     record[0, 92:94] = 0
-    assert not planes_of(torch.from_numpy(record), piece_table(torch.float32, CPU))[0, 43].any()
+    assert not planes_of(torch.from_numpy(record), TABLES)[0, 43].any()
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -57,11 +57,11 @@ def test_masks_and_their_bits_are_those_of_the_engine(records: np.ndarray, size:
     joined[int(ends[-1]) :] = 12_345  # behind the lists lies what earlier ones left
     mask = mask_of_lists(torch.from_numpy(joined.view(np.int16)), torch.from_numpy(ends), size)
     assert np.array_equal(mask.numpy(), legal_masks(records, size))
-    bits = packed_mask(mask)
+    bits = packed_mask(mask, TABLES)
     assert np.array_equal(bits.numpy(), legal_mask_bits(records, size))
     assert torch.equal(unpacked_mask(bits, size), mask)
 
 
 def test_material_is_that_of_the_engine(records: np.ndarray) -> None:
     packed = records.reshape(40, 64, 96)
-    assert np.array_equal(material_of(torch.from_numpy(packed)).numpy(), material_balance(packed))
+    assert np.array_equal(material_of(torch.from_numpy(packed), TABLES).numpy(), material_balance(packed))

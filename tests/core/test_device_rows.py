@@ -1,34 +1,53 @@
 """The loss from packed rows on a device is the loss from planes and masks that the engine unpacked."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 from agents import GAMES, PLIES, agent, played_buffer
+from card_rules import NothingFromTheHost
 
 from keisei.core.device_player import PlayedPositions
-from keisei.core.device_rows import DeviceRows, device_loss
+from keisei.core.device_positions import PositionTables
+from keisei.core.device_rows import DeviceRows, Uploader, device_loss
 from keisei.core.device_targets import TargetMaker
+from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.ppo_agent import PPOAgent
 from keisei.core.ranks import ALONE
 from keisei.core.row_shares import row_shares
 from keisei.shogi.positions import legal_mask_bits
 
 CPU = torch.device("cpu")
-TARGETS = TargetMaker(ALONE.add_up, is_alone=True)
+TARGETS = TargetMaker(PositionTables.on(CPU), ALONE.add_up, is_alone=True)
+
+
+def buffer_of(learner: PPOAgent, *, is_played_there: bool) -> ExperienceBuffer:
+    """Rows of the learner, and what the device that played them would have kept."""
+    buffer = played_buffer(learner)
+    if is_played_there:
+        rows = buffer.rows
+        bits = legal_mask_bits(rows.record, learner.num_actions)
+        answers = (rows.action, rows.log_prob.view(np.int32), rows.value.view(np.int32))
+        buffer.played = PlayedPositions(
+            *(torch.from_numpy(part).view(PLIES, GAMES, -1) for part in (rows.record, bits)),
+            torch.from_numpy(np.stack([part.reshape(PLIES, GAMES) for part in answers], axis=1)),
+        )
+    return buffer
+
+
+def uploaded(learner: PPOAgent, buffer: ExperienceBuffer, send: Uploader | None = None) -> DeviceRows:
+    return DeviceRows.upload(buffer, send or Uploader(CPU), learner.num_actions, 1, TARGETS)
 
 
 @pytest.mark.parametrize("is_played_there", [False, True])
 def test_the_loss_is_the_same_from_either_form(is_played_there: bool) -> None:
     learner = agent()
-    buffer = played_buffer(learner)
-    if is_played_there:
-        bits = legal_mask_bits(buffer.rows.record, learner.num_actions)
-        buffer.played = PlayedPositions(
-            *(torch.from_numpy(part).view(PLIES, GAMES, -1) for part in (buffer.rows.record, bits))
-        )
-    uploaded = DeviceRows.upload(buffer, CPU, learner.num_actions, 1, TARGETS)
+    buffer = buffer_of(learner, is_played_there=is_played_there)
     weights = learner.loss_weights(0.3)
-    indices = torch.tensor([5, 3, 40, 17, 5])
-    expected, expected_metrics = learner._host_loss(buffer, indices.numpy(), weights)
-    loss, metrics = device_loss(learner.inference, uploaded.chosen(indices), weights)
+    indices = np.array([5, 3, 40, 17, 5])
+    expected, expected_metrics = learner._host_loss(buffer, indices, weights)
+    loss, metrics = learner._loss_on(buffer, uploaded(learner, buffer), weights)(indices)
     torch.testing.assert_close(loss, expected)
     assert metrics.keys() == expected_metrics.keys()
     for name, metric in metrics.items():
@@ -39,9 +58,49 @@ def test_a_process_with_half_of_the_rows_has_half_of_the_loss() -> None:
     learner = agent()
     buffer = played_buffer(learner)
     weights = learner.loss_weights(0.3)
-    rows = DeviceRows.upload(buffer, CPU, learner.num_actions, 1, TARGETS).chosen(torch.arange(40))
+    rows = uploaded(learner, buffer).chosen(torch.arange(40))
     whole, figures = device_loss(learner.inference, rows, weights)
     half, halves = device_loss(learner.inference, rows, weights, row_shares(rows, lambda counts: 2 * counts))
     torch.testing.assert_close(2 * half, whole)
     for name, figure in figures.items():
         torch.testing.assert_close(2 * halves[name], figure, msg=name)
+
+
+def test_explained_variance_is_that_of_the_host() -> None:
+    learner = agent()
+    buffer = buffer_of(learner, is_played_there=True)
+    found = learner._explained_variance(buffer, uploaded(learner, buffer))
+    torch.testing.assert_close(found, learner._explained_variance(buffer, None))
+
+
+def test_what_was_played_there_is_not_sent_and_the_rest_is_sent_once() -> None:
+    learner = agent()
+    buffer, send = buffer_of(learner, is_played_there=True), Uploader(CPU)
+    uploaded(learner, buffer, send)
+    next_value, reward, terminated, truncated, forced = 4, 4, 1, 1, 1
+    assert send.bytes_sent == len(buffer) * (next_value + reward + terminated + truncated + forced)
+
+
+def test_rows_that_were_played_elsewhere_are_sent_whole_and_once() -> None:
+    learner = agent()
+    buffer, send = buffer_of(learner, is_played_there=False), Uploader(CPU)
+    rows = uploaded(learner, buffer, send)
+    assert send.bytes_sent == sum(column.nbytes for column in rows)
+
+
+def test_indices_of_minibatches_are_counted() -> None:
+    learner = agent()
+    buffer = buffer_of(learner, is_played_there=True)
+    loss = learner._loss_on(buffer, uploaded(learner, buffer), learner.loss_weights(0.0))
+    loss(np.arange(40))
+    assert learner.bytes_uploaded == 40 * 4
+
+
+def test_nobody_waits_for_a_loss() -> None:
+    learner = agent()
+    rows = uploaded(learner, played_buffer(learner)).chosen(torch.arange(40))
+    weights = replace(learner.loss_weights(0.3), entropy=torch.full((), 0.01))
+    given = (rows, learner.inference.tables, list(learner.network.parameters()), weights.entropy)
+    with NothingFromTheHost(given) as watch:
+        device_loss(learner.inference, rows, weights)
+    assert watch.operations > 0

@@ -2,10 +2,12 @@
 
 import numpy as np
 import torch
+from card_rules import NothingFromTheHost
 from hypothesis import given
 from hypothesis import strategies as st
 from joint_sums import with_joint_sums
 
+from keisei.core.device_positions import PositionTables
 from keisei.core.device_targets import DeviceTargets, RolloutOutcome, targets_of
 from keisei.core.experience_buffer import ExperienceBuffer, Horizon
 from keisei.core.ranks import ALONE
@@ -13,6 +15,7 @@ from keisei.core.rollout_rows import RolloutRows, RowTargets
 from keisei.core.row_shares import AddUp
 
 ends = st.floats(0, 1)
+TABLES = PositionTables.on(torch.device("cpu"))
 
 
 def rollout(seed: int, plies: int, games: int, end_share: float) -> RolloutRows:
@@ -42,13 +45,17 @@ def expected(rows: RolloutRows, gamma: float, lam: float) -> RowTargets:
     return buffer.targets
 
 
-def found(rows: RolloutRows, gamma: float, lam: float, add_up: AddUp = ALONE.add_up) -> DeviceTargets:
+def outcome(rows: RolloutRows) -> RolloutOutcome:
     columns = {
         name: torch.from_numpy(array)
         for name, array in rows.arrays().items()
         if name in RolloutOutcome._fields
     }
-    return targets_of(RolloutOutcome(**columns), Horizon(gamma, lam), add_up)
+    return RolloutOutcome(**columns)
+
+
+def found(rows: RolloutRows, gamma: float, lam: float, add_up: AddUp = ALONE.add_up) -> DeviceTargets:
+    return targets_of(outcome(rows), TABLES, Horizon(gamma, lam), add_up)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6), ends, st.floats(0, 1), st.floats(0, 1))
@@ -72,3 +79,10 @@ def test_processes_normalise_as_one_that_has_all_games() -> None:
     torch.testing.assert_close(torch.cat(advantages, dim=1), found(rows, 0.99, 0.9).advantage)
     alone = found(parts[1], 0.99, 0.9).advantage
     assert not torch.allclose(alone, advantages[1], atol=1e-3), "each for itself would differ"
+
+
+def test_targets_can_be_captured() -> None:
+    rows = outcome(rollout(1, 12, 5, 0.2))
+    with NothingFromTheHost((rows, TABLES)) as watch:
+        targets_of(rows, TABLES, Horizon(0.99, 0.9), ALONE.add_up)
+    assert watch.operations > 0

@@ -3,8 +3,15 @@
 import pytest
 import torch
 
-from keisei.core.devices import choose_device
-from keisei.errors import ConfigError
+from keisei.config_loader import load_config
+from keisei.core.devices import (
+    OutOfMemory,
+    choose_device,
+    full_device_named,
+    lacks_memory,
+    memory_explained,
+)
+from keisei.errors import ConfigError, DeviceMemoryError
 
 
 def without_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,3 +53,51 @@ def test_the_number_of_a_gpu_is_checked(monkeypatch: pytest.MonkeyPatch) -> None
     assert choose_device("cuda:1") == torch.device("cuda:1")
     with pytest.raises(ConfigError, match=r"'cuda:2'.*sees 2 GPUs"):
         choose_device("cuda:2")
+
+
+# ---- a device without room
+
+FULL = [
+    OutOfMemory("CUDA out of memory. Tried to allocate 20.00 GiB.\nMore advice follows"),
+    RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be reported later"),
+    RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
+    RuntimeError("cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"),
+]
+OTHERS = [
+    RuntimeError("CUDA error: an illegal memory access was encountered"),
+    RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"),
+    ValueError("out of memory"),
+    KeyboardInterrupt(),
+]
+
+
+@pytest.mark.parametrize("error", FULL, ids=str)
+def test_a_full_device_is_known_by_any_of_its_names(error: RuntimeError) -> None:
+    assert lacks_memory(error)
+    with pytest.raises(OutOfMemory) as caught, full_device_named():
+        raise error
+    assert str(caught.value) == str(error)
+
+
+@pytest.mark.parametrize("error", OTHERS, ids=repr)
+def test_other_errors_stay_what_they_are(error: BaseException) -> None:
+    assert not lacks_memory(error)
+    config = load_config().config
+    with pytest.raises(type(error)) as caught, memory_explained(config), full_device_named():
+        raise error
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("error", FULL, ids=str)
+@pytest.mark.parametrize(("name", "run"), [("strong", "strong"), (None, "RUN")])
+def test_what_to_lower_is_told_and_how_to_go_on(error: RuntimeError, name: str | None, run: str) -> None:
+    settings = {"env.num_games": 8, "training.minibatch_size": 32, "record.name": name}
+    config = load_config(None, settings).config
+    with pytest.raises(DeviceMemoryError) as caught, memory_explained(config):
+        raise error
+    words = str(caught.value)
+    assert "no room for env.num_games 8 and training.minibatch_size 32 (" in words
+    assert "to 4 or 16 say" in words
+    assert words.endswith(f"`keisei train --resume {run}`")
+    assert "\n" not in words

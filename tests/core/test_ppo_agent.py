@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keisei.config_loader import load_config
+from keisei.core.devices import OutOfMemory
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.ppo_agent import MAX_SKIPPED_STEPS, PPOAgent
 from keisei.errors import NonFiniteUpdateError
@@ -181,6 +182,16 @@ def test_an_update_without_rows_of_the_learner_takes_no_step() -> None:
     assert are_equal(before, weights(player))
 
 
+def test_a_full_device_is_known_by_its_class(buffer: ExperienceBuffer) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED")
+
+    player = agent()
+    player.network.register_forward_pre_hook(refuse)
+    with pytest.raises(OutOfMemory, match="ALLOC_FAILED"):
+        player.learn(buffer, 0.0)
+
+
 # ---- number types
 
 
@@ -238,17 +249,36 @@ def test_a_step_that_is_not_finite_is_skipped_and_counted(precision: str) -> Non
     assert math.isfinite(figures["loss"])
 
 
-def test_a_skipped_step_leaves_no_trace(poisoned: ExperienceBuffer) -> None:
+def test_a_skipped_step_leaves_no_trace(poisoned: ExperienceBuffer, buffer: ExperienceBuffer) -> None:
     """Neither in the weights, nor in the averaged ones, nor in the optimiser."""
     player = agent(minibatch_size=GAMES * PLIES, weight_averaging=0.5)
     assert player.averaged is not None
+    player.learn(buffer, 0.0)
     before, averaged = weights(player), {k: v.clone() for k, v in player.averaged.state_dict().items()}
+    assert not are_equal(before, averaged), "there is something to move"
+    moments = copy.deepcopy(player.optimizer.state_dict()["state"])
     figures = player.learn(poisoned, 0.0)
     assert figures["skipped_steps"] == 1
     assert figures["gradient_steps"] == 0
     assert are_equal(before, weights(player))
     assert are_equal(averaged, player.averaged.state_dict())
-    assert player.optimizer.state_dict()["state"] == {}
+    for number, state in player.optimizer.state_dict()["state"].items():
+        assert are_equal(moments[number], state)
+
+
+def test_a_step_that_the_scaler_of_fp16_skips_moves_no_average(buffer: ExperienceBuffer) -> None:
+    player = agent(minibatch_size=GAMES * PLIES, weight_averaging=0.5, precision="fp16")
+    assert player.averaged is not None
+    while are_equal(weights(player), player.averaged.state_dict()):
+        player.learn(buffer, 0.0)
+    averaged = {name: tensor.clone() for name, tensor in player.averaged.state_dict().items()}
+    state = player.state()
+    state["scaler"]["scale"] = 2.0**40
+    player.load_state(state)
+    before = weights(player)
+    player.learn(buffer, 0.0)
+    assert are_equal(before, weights(player)), "its scale was too high"
+    assert are_equal(averaged, player.averaged.state_dict())
 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])

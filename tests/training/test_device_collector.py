@@ -1,17 +1,29 @@
 """Collection for a GPU in its CPU twin: two halves of the games, each in a thread of its own."""
 
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
 import numpy as np
 import pytest
 import torch
 from tiny_runs import ROWS, tiny_config
 
+from keisei.core.device_rows import DeviceRows, Uploader
+from keisei.core.device_targets import TargetMaker
+from keisei.core.devices import OutOfMemory
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.ppo_agent import PPOAgent
+from keisei.core.ranks import ALONE
 from keisei.shogi.policy import action_count
-from keisei.shogi.positions import legal_mask_bits
+from keisei.shogi.positions import legal_actions, legal_mask_bits
 from keisei.training.device_collector import HALVES, DeviceCollector
 
 CPU = torch.device("cpu")
+LONGEST_WAIT_SECONDS = 60
+#: Both sides hold so much that lists are as long as those of a strong network's games.
+MANY_MOVES = "lnsgkgs1l/9/pppppp1pp/9/9/9/PPPPPP1PP/9/L1SGKGSNL b RBNrbn 1"
 
 
 class Table:
@@ -23,12 +35,40 @@ class Table:
         self.collector = DeviceCollector(self.config, self.agent)
         self.buffer = ExperienceBuffer(ROWS)
 
-    def collect(self, version: int = 1, *, stop: bool = False) -> ExperienceBuffer:
+    def collect(
+        self, version: int = 1, *, stop: bool = False, before_ply: Callable[[], object] = lambda: None
+    ) -> ExperienceBuffer:
+        """``before_ply`` is called before each ply of the first half."""
         self.buffer.clear()
-        summary = self.collector.collect(self.buffer, version=version, should_stop=lambda: stop)
+
+        def should_stop() -> bool:
+            before_ply()
+            return stop
+
+        summary = self.collector.collect(self.buffer, version=version, should_stop=should_stop)
         assert summary.stopped == stop
         assert summary.plies == (0 if stop else ROWS)
         return self.buffer
+
+    def collect_first_half_last(self, version: int) -> ExperienceBuffer:
+        """The other half plays its last ply before this one plays its first."""
+        other = self.collector._other_thread
+        return self.collect(version, before_ply=lambda: other.submit(int).result())
+
+    def collect_first_half_first(self, version: int) -> ExperienceBuffer:
+        """The other half begins when only the last ply of this one is left."""
+        is_free, plies = Event(), itertools.count(1)
+        self.collector._other_thread.submit(is_free.wait, LONGEST_WAIT_SECONDS)
+
+        def free() -> None:
+            if next(plies) == self.config.training.rollout_plies:
+                is_free.set()
+
+        return self.collect(version, before_ply=free)
+
+
+def columns_of(buffer: ExperienceBuffer) -> dict[str, np.ndarray]:
+    return {name: array.copy() for name, array in buffer.rows.arrays().items()}
 
 
 @pytest.fixture
@@ -45,6 +85,8 @@ def test_rows_are_legal_and_of_one_version_and_their_positions_stay_on_the_devic
     assert played is not None
     assert np.array_equal(played.record.flatten(0, 1).numpy(), rows.record)
     assert np.array_equal(played.legal.flatten(0, 1).numpy(), bits)
+    for name in ("action", "log_prob", "value"):
+        assert np.array_equal(getattr(played, name).flatten().numpy(), getattr(rows, name)), name
 
 
 def test_rows_tell_what_the_network_thought(table: Table) -> None:
@@ -72,15 +114,26 @@ def test_the_learner_learns_from_what_was_played_there(table: Table) -> None:
 
 
 def test_which_thread_is_faster_changes_nothing() -> None:
-    one, same = Table(), Table()
+    free, first, last = Table(), Table(), Table()
     for version in (1, 2, 3):
-        rows, others = one.collect(version).rows.arrays(), same.collect(version).rows.arrays()
-        assert all(np.array_equal(rows[name], others[name]) for name in rows)
+        expected = columns_of(free.collect(version))
+        for found in (first.collect_first_half_first(version), last.collect_first_half_last(version)):
+            rows = columns_of(found)
+            assert all(np.array_equal(rows[name], expected[name]) for name in expected)
 
 
 def test_a_stopped_rollout_leaves_no_rows_and_play_goes_on(table: Table) -> None:
     assert len(table.collect(stop=True)) == 0
     assert len(table.collect()) == ROWS
+
+
+def test_a_full_device_is_known_by_its_class(table: Table) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`")
+
+    table.agent.network.register_forward_pre_hook(refuse)
+    with pytest.raises(OutOfMemory, match="ALLOC_FAILED"):
+        table.collect()
 
 
 def test_what_was_saved_while_the_learner_learned_goes_on_exactly(table: Table) -> None:
@@ -101,6 +154,56 @@ def test_the_games_of_another_kind_of_run_are_left_alone(
     table.collector.load_state({"0": {}})
     assert "the games of 1 players, this run has 2" in caplog.text
     assert len(table.collect()) == ROWS
+
+
+def test_another_number_of_games_is_begun_anew_and_that_is_said(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    fewer = Table(env__num_games=6, training__minibatch_size=8)
+    table.collector.load_state(fewer.collector.state())
+    assert "the checkpoint holds 6 games, this run has 8: new games begin" in caplog.text
+    assert len(table.collect()) == ROWS
+
+
+def test_a_ply_costs_no_more_than_300_bytes_where_lists_are_long(tmp_path: Path) -> None:
+    """All that a GPU would be sent: to play, to compute targets from, and the indices of minibatches."""
+    starts = tmp_path / "starts.sfen"
+    starts.write_text(MANY_MOVES)
+    plies, games = 16, 64
+    table = Table(
+        env__num_games=games,
+        env__max_plies=320,
+        env__starts__sfen_file=starts,
+        env__starts__earlier=0,
+        training__rollout_plies=plies,
+        training__total_plies=plies * games,
+        training__minibatch_size=256,
+    )
+    buffer = ExperienceBuffer(plies * games)
+    table.collector.collect(buffer, version=1, should_stop=lambda: False)
+    played = table.collector.status()["uploaded_bytes_per_ply"]
+    buffer.compute_targets(gamma=0.99, lam=0.9)
+    send, tables = Uploader(CPU), table.agent.inference.tables
+    make_targets = TargetMaker(tables, ALONE.add_up, is_alone=True)
+    rows = DeviceRows.upload(buffer, send, table.agent.num_actions, 1, make_targets)
+    loss = table.agent._loss_on(buffer, rows, table.agent.loss_weights(0.0))
+    for indices in buffer.minibatches(256, np.random.default_rng(1)):
+        loss(indices)
+    assert legal_actions(buffer.rows.record, table.agent.num_actions).counts.mean() > 75
+    assert played > 250, "positions and lists are the most of it"
+    assert played + (send.bytes_sent + table.agent.bytes_uploaded) / len(buffer) <= 300
+
+
+def test_bytes_are_told_by_ply_without_those_of_the_check(table: Table) -> None:
+    lists = table.collect().rows.record
+    counts = legal_actions(lists, table.agent.num_actions).counts.reshape(
+        table.config.training.rollout_plies, -1
+    )
+    told = table.collector.status()["uploaded_bytes_per_ply"]
+    least = 96 + 4 + 2 + 2 * counts.mean()
+    # Besides the plies, the positions behind the last one and those of games that were cut off are asked about.
+    assert least < told < 2 * least
+    assert table.collector.status()["uploaded_bytes_per_ply"] == 0
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,7 @@ def build(visit: Visit) -> None:
     feed = visit.feed()
     if not feed.figure("workers"):
         with card("No worker processes"):
-            note(
-                "This run plays in the trainer's own process: nothing to show here."
-            )
+            note("This run plays in the trainer's own process: nothing to show here.")
         return
     with ui.element("div").classes("k-tiles"):
         tiles = {name: tile(title) for name, (title, _) in _TILES.items()}
