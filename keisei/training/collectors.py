@@ -14,14 +14,10 @@ from keisei.training.parallel.worker_plan import resolve_workers, worker_configs
 
 def make_collector(config: AppConfig, agent: PPOAgent, pool: OpponentPool) -> Collector:
     """Worker processes where the configuration asks for them, else the trainer itself."""
-    workers = resolve_workers(config)
-    if workers == 0:
+    if resolve_workers(config) == 0:
         if agent.device.type == "cuda" and DeviceCollector.can_play(config):
             return DeviceCollector(config, agent)
         return InProcessCollector(config, agent, pool)
-    # Decided once: free memory may be another a moment later.
-    parallel = config.parallel.model_copy(update={"num_workers": workers})
-    config = config.model_copy(update={"parallel": parallel})
     # Wrong settings are one error here, not one in every worker.
     for own in dict.fromkeys((config, *worker_configs(config).values())):
         make_env(own, num_games=1, seed=config.training.seed, num_threads=1)

@@ -11,6 +11,16 @@ from keisei.training.collector import InProcessCollector
 from keisei.training.collectors import make_collector
 
 
+def test_overrides_may_name_more_workers_than_this_machine_has_cores() -> None:
+    config = tiny_config(
+        1,
+        parallel__num_workers="auto",
+        training__device="cpu",
+        parallel__worker_overrides=["0-63: training.temperature=1.2"],
+    )
+    make_collector(config, PPOAgent(config, torch.device("cpu")), OpponentPool(1, 1)).close()
+
+
 def test_without_workers_the_trainer_plays_itself() -> None:
     config = tiny_config(1, parallel__num_workers=0)
     collector = make_collector(config, PPOAgent(config, torch.device("cpu")), OpponentPool(1, 1))
