@@ -30,7 +30,7 @@ private:
     void stop();
     void work();
     void serve();
-    // Whether a round is open to a thread that comes now. One that wakes too late has no part in it: nobody waits for it.
+    // Whether a round is open to a thread that comes now. One that wakes too late has no part in it, and is not missed.
     bool join();
     void leave();
 
