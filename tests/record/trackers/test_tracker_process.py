@@ -55,7 +55,8 @@ def test_a_child_that_dies_again_and_again_is_given_up(tmp_path: Path) -> None:
     assert len(restarts) == RESTARTS
     assert "goes on without them" in given_up
     # The message before the last restart may have been on its way to the child that was killed.
-    assert left_out.removeprefix("3").removeprefix("2").startswith(" messages did not reach the trackers")
+    assert left_out.split(" did")[0] in ("2 messages", "3 messages")
+    assert "did not reach the trackers" in left_out
 
 
 @pytest.mark.parametrize("is_hurried", [True, False])
