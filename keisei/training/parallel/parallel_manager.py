@@ -65,7 +65,7 @@ class ParallelManager:
     """Worker processes that play with the published weights.
 
     ``with ParallelManager(config) as manager:`` starts and stops them; so do `start_workers` and `stop_workers`. A
-    ``model`` is the network whose weights are published when the workers start, and whenever none others are given. All
+    ``model`` is the network whose weights are published when the workers start, and whenever no others are given. All
     methods are for one thread.
     """
 
@@ -194,9 +194,9 @@ class ParallelManager:
         opponent: Mapping[str, Tensor] | None = None,
         number: int = 1,
     ) -> int:
-        """Publishes weights, those of the ``model`` where none are given; returns the version.
+        """Publishes weights, by default those of the ``model``, and of a new frozen opponent; returns the version.
 
-        So are those of the frozen opponent if it is a new one; ``number`` (above 0) tells one from another.
+        ``number`` (above 0) tells one frozen opponent from another.
         """
         if weights is None:
             weights = self._model_weights()
