@@ -14,14 +14,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from keisei.core.captured import Captured
 from keisei.core.compiling import compiled_or_plain, fused_on_gpu
 from keisei.core.device_rows import DeviceRows, Uploader, device_loss
 from keisei.core.device_targets import TargetMaker
 from keisei.core.devices import full_device_named
+from keisei.core.gradient_step import GradientStep, new_optimizer, set_learning_rate
 from keisei.core.inference import Inference
 from keisei.core.late_numbers import LateNumbers
 from keisei.core.model_factory import architecture_description, model_factory
-from keisei.core.optimizer_state import load_optimizer_state
+from keisei.core.optimizer_state import load_optimizer_state, optimizer_state
 from keisei.core.ppo_loss import (
     LossWeights,
     PpoBatch,
@@ -43,9 +45,6 @@ if TYPE_CHECKING:
 
 #: Gradient steps in a row that may fail to be finite before training stops.
 MAX_SKIPPED_STEPS = 3
-ADAM_BETAS = (0.9, 0.999)
-#: PPO's customary epsilon, larger than Adam's default: small second moments would make steps explode.
-ADAM_EPSILON = 1e-5
 
 
 @dataclass
@@ -104,20 +103,13 @@ class PPOAgent:
         if training.weight_averaging > 0:
             self.averaged = self._new_network(config).requires_grad_(False)
             self.averaged.load_state_dict(self.network.state_dict())
-        self.optimizer = torch.optim.Adam(
-            self.network.parameters(),
-            lr=training.learning_rate,
-            betas=ADAM_BETAS,
-            eps=ADAM_EPSILON,
-            fused=device.type == "cuda",
-        )
+        self.optimizer = new_optimizer(self.network, device)
         # Only fp16 has a range so small that gradients must be scaled into it.
         self.scaler = torch.amp.GradScaler(device.type, enabled=training.precision == "fp16")
         self._shuffler = np.random.default_rng(training.seed)
         #: By which the schedule of the learning rate is multiplied.
         self.learning_rate_factor = 1.0
         self._guard = _StepGuard()
-        self._names: tuple[str, ...] = ()
         # On a GPU more than the network is compiled: all that plays a batch, and all that learns from one.
         compiles_network = training.compile and device.type == "cpu"
         running = compiled_or_plain(self.network) if compiles_network else self.network
@@ -126,6 +118,18 @@ class PPOAgent:
         self._send = Uploader(device)
         self._make_targets = TargetMaker(self.inference.tables, ranks.add_up, is_alone=ranks.is_alone)
         self._device_loss = fused_on_gpu(device_loss, device) if training.compile else device_loss
+        #: Where compiled and captured code reads it.
+        self._entropy_weight = torch.zeros((), device=device)
+        self._take_step = GradientStep(
+            self.network, self.averaged, self.optimizer, self.scaler, ranks, training
+        )
+        self._learn_from = self._new_captured_step()
+
+    def _new_captured_step(self) -> Callable[..., Tensor]:
+        """A gradient step from the columns of `DeviceRows`, where possible as one CUDA graph."""
+        # What is deterministic may ask the host, which a graph refuses.
+        is_captured = self._take_step.can_be_captured and not self._training.deterministic
+        return Captured(self._step_on_device) if is_captured else self._step_on_device
 
     def _new_network(self, config: AppConfig) -> ActorCritic:
         network = model_factory(config.model, self.num_actions).to(self.device)
@@ -194,16 +198,15 @@ class PPOAgent:
         Raises NonFiniteUpdateError after three gradient steps in a row that were not finite.
         """
         training = self._training
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.learning_rate(progress)
+        set_learning_rate(self.optimizer, self.learning_rate(progress))
         weights = self.loss_weights(progress)
         figures = _UpdateFigures()
         skipped_before = self._guard.skipped
         uploaded = self._upload(buffer)
-        loss_of = self._loss_on(buffer, uploaded, weights)
+        step = self._step_on(buffer, uploaded, weights)
         late = LateNumbers[NDArray[np.intp]](self.device)
         for indices in self._minibatches(buffer):
-            late.add(self._step(*loss_of(indices)), indices)
+            late.add(step(indices), indices)
             for numbers, learned in late.due():
                 self._note(figures, numbers, buffer, learned)
             if self._ranks.any(should_stop() or 0 < training.target_kl < figures.newest_kl):
@@ -214,7 +217,7 @@ class PPOAgent:
         for numbers, learned in late.rest():
             self._note(figures, numbers, buffer, learned)
         return {
-            **figures.means(self._names),
+            **figures.means(self._take_step.names),
             "explained_variance": float(explained),
             "learning_rate": self.learning_rate(progress),
             "entropy_weight": float(weights.entropy),
@@ -239,20 +242,21 @@ class PPOAgent:
         threads = torch.get_num_threads()
         return DeviceRows.upload(buffer, self._send, self.num_actions, threads, self._make_targets)
 
-    def _loss_on(
+    def _step_on(
         self, buffer: ExperienceBuffer, uploaded: DeviceRows | None, weights: LossWeights
-    ) -> Callable[[NDArray[np.intp]], tuple[Tensor, dict[str, Tensor]]]:
-        """The loss of a minibatch and what to report of it; on a GPU from rows that were uploaded once."""
+    ) -> Callable[[NDArray[np.intp]], Tensor]:
+        """A gradient step from a minibatch, see `GradientStep`; on a GPU from rows that were uploaded once."""
         if uploaded is None:
-            return lambda indices: self._host_loss(buffer, indices, weights)
+            return lambda indices: self._take_step(*self._host_loss(buffer, indices, weights))
         # Filled on the device: a tensor of a number would be copied there, and waited for.
-        annealed = replace(weights, entropy=torch.full((), float(weights.entropy), device=self.device))
+        self._entropy_weight.fill_(float(weights.entropy))
+        return lambda indices: self._learn_from(*uploaded.chosen(self._send(indices.astype(np.int32))))
 
-        def loss(indices: NDArray[np.intp]) -> tuple[Tensor, dict[str, Tensor]]:
-            chosen = uploaded.chosen(self._send(indices.astype(np.int32)))
-            return self._device_loss(self.inference, chosen, annealed, self._shares(chosen))
-
-        return loss
+    def _step_on_device(self, *columns: Tensor) -> Tensor:
+        rows = DeviceRows(*columns)
+        # Of all weights only this one changes.
+        weights = replace(self.loss_weights(0.0), entropy=self._entropy_weight)
+        return self._take_step(*self._device_loss(self.inference, rows, weights, self._shares(rows)))
 
     def _host_loss(
         self, buffer: ExperienceBuffer, indices: NDArray[np.intp], weights: LossWeights
@@ -264,40 +268,6 @@ class PPOAgent:
     def _shares(self, rows: RowKinds) -> RowShares:
         return WHOLE if self._ranks.is_alone else row_shares(rows, self._ranks.add_up)
 
-    def _step(self, loss: Tensor, metrics: dict[str, Tensor]) -> Tensor:
-        """One gradient step, not taken where it is not finite. float32 [K]: the metrics, the norm, whether taken.
-
-        Loss and metrics are this rank's part. From the sums on, every rank computes the same.
-        """
-        self.optimizer.zero_grad(set_to_none=True)
-        self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        parts = torch.stack([metric.float() for metric in metrics.values()])
-        sums = dict(
-            zip(metrics, self._ranks.add_up_gradients(self.network.parameters(), parts).unbind(), strict=True)
-        )
-        self.scaler.unscale_(self.optimizer)
-        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._training.max_grad_norm)
-        finite = torch.isfinite(sums["loss"])
-        taken = finite & torch.isfinite(norm)
-        if not self.scaler.is_enabled():
-            # With a scaler, infinite gradients are how it finds its scale: it skips such a step by itself.
-            finite = taken
-        self._take_step(finite)
-        self._average(taken)
-        self._names = (*sums, "gradient_norm")
-        return torch.stack([*sums.values(), norm.float(), finite.float()])
-
-    def _take_step(self, finite: Tensor) -> None:
-        if self.device.type == "cpu" or self.scaler.is_enabled():
-            if bool(finite):
-                self.scaler.step(self.optimizer)
-            # After a skipped step too: only then does the scaler take gradients again.
-            self.scaler.update()
-            return
-        # The fused optimiser looks at this flag on the card and skips the step there: nobody waits for the answer.
-        self.optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]  # as torch's scaler sets it
-        self.optimizer.step()
-
     def _note(
         self,
         figures: _UpdateFigures,
@@ -308,7 +278,7 @@ class PPOAgent:
         *metrics, finite = numbers
         self._guard.note(bool(finite))
         if finite:
-            figures.add(dict(zip(self._names, metrics, strict=True)))
+            figures.add(dict(zip(self._take_step.names, metrics, strict=True)))
         else:
             self._refuse_to_go_on(buffer, indices)
 
@@ -344,17 +314,6 @@ class PPOAgent:
         )
         return self.inference.planes(rows.record), batch
 
-    @torch.no_grad()
-    def _average(self, taken: Tensor) -> None:
-        """Moves the averaged weights, unless the step was not taken; nobody waits to know which."""
-        if self.averaged is None:
-            return
-        averaged: list[Tensor] = list(self.averaged.parameters())
-        current: list[Tensor] = list(self.network.parameters())
-        moved = torch._foreach_sub(current, averaged)
-        torch._foreach_mul_(moved, (1 - self._training.weight_averaging) * taken.float())
-        torch._foreach_add_(averaged, moved)
-
     def _explained_variance(self, buffer: ExperienceBuffer, uploaded: DeviceRows | None) -> Tensor:
         """A scalar, on the device that has the returns."""
         values, returns = _values_and_returns(buffer, uploaded)
@@ -369,10 +328,12 @@ class PPOAgent:
 
     def state(self) -> dict[str, Any]:
         """Everything but the weights and random states: optimiser and scaler."""
-        return {"optimizer": self.optimizer.state_dict(), "scaler": self.scaler.state_dict()}
+        return {"optimizer": optimizer_state(self.optimizer), "scaler": self.scaler.state_dict()}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         load_optimizer_state(self.optimizer, state["optimizer"])
+        # A graph knows the moments by their place.
+        self._learn_from = self._new_captured_step()
         self.scaler.load_state_dict(dict(state["scaler"]))
 
 

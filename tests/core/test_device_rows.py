@@ -47,7 +47,8 @@ def test_the_loss_is_the_same_from_either_form(is_played_there: bool) -> None:
     weights = learner.loss_weights(0.3)
     indices = np.array([5, 3, 40, 17, 5])
     expected, expected_metrics = learner._host_loss(buffer, indices, weights)
-    loss, metrics = learner._loss_on(buffer, uploaded(learner, buffer), weights)(indices)
+    chosen = uploaded(learner, buffer).chosen(torch.from_numpy(indices))
+    loss, metrics = device_loss(learner.inference, chosen, weights)
     torch.testing.assert_close(loss, expected)
     assert metrics.keys() == expected_metrics.keys()
     for name, metric in metrics.items():
@@ -91,8 +92,8 @@ def test_rows_that_were_played_elsewhere_are_sent_whole_and_once() -> None:
 def test_indices_of_minibatches_are_counted() -> None:
     learner = agent()
     buffer = buffer_of(learner, is_played_there=True)
-    loss = learner._loss_on(buffer, uploaded(learner, buffer), learner.loss_weights(0.0))
-    loss(np.arange(40))
+    step = learner._step_on(buffer, uploaded(learner, buffer), learner.loss_weights(0.0))
+    step(np.arange(40))
     assert learner.bytes_uploaded == 40 * 4
 
 

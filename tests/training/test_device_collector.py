@@ -186,9 +186,9 @@ def test_a_ply_costs_no_more_than_300_bytes_where_lists_are_long(tmp_path: Path)
     send, tables = Uploader(CPU), table.agent.inference.tables
     make_targets = TargetMaker(tables, ALONE.add_up, is_alone=True)
     rows = DeviceRows.upload(buffer, send, table.agent.num_actions, 1, make_targets)
-    loss = table.agent._loss_on(buffer, rows, table.agent.loss_weights(0.0))
+    step = table.agent._step_on(buffer, rows, table.agent.loss_weights(0.0))
     for indices in buffer.minibatches(256, np.random.default_rng(1)):
-        loss(indices)
+        step(indices)
     assert legal_actions(buffer.rows.record, table.agent.num_actions).counts.mean() > 75
     assert played > 250, "positions and lists are the most of it"
     assert played + (send.bytes_sent + table.agent.bytes_uploaded) / len(buffer) <= 300
