@@ -23,15 +23,39 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 RELU_GAIN = math.sqrt(2)
+# Numbers in half precision that fill 16 bytes.
+CHANNEL_GROUP = 8
 # One channel in so many of a pooling block is read by the pool (KataGo's networks use a quarter to a third).
 CHANNELS_PER_POOLED = 4
 # What the pool says starts as a small correction of the local features.
 POOL_GAIN = 0.2
 
 
+class AlignedConvolution(nn.Conv2d):
+    """A convolution that a GPU computes with whole `CHANNEL_GROUP`s of channels, the missing ones being zero.
+
+    Tensor cores read squares of 16 bytes each. Channels that do not fill them would be copied to where they do by the
+    library, at every call, and some gradients would be left to kernels of an older kind.
+    """
+
+    def forward(self, features: Tensor) -> Tensor:
+        """``[B, inputs, 9, 9]`` -> ``[B, outputs, 9, 9]``."""
+        return self.aligned(features) if features.is_cuda else super().forward(features)
+
+    def aligned(self, features: Tensor) -> Tensor:
+        """The same answer with whole groups of channels."""
+        more_inputs, more_outputs = -self.in_channels % CHANNEL_GROUP, -self.out_channels % CHANNEL_GROUP
+        if not more_inputs and not more_outputs:
+            return super().forward(features)
+        features = F.pad(features, (0, 0, 0, 0, 0, more_inputs))
+        weight = F.pad(self.weight, (0, 0, 0, 0, 0, more_inputs, 0, more_outputs))
+        bias = None if self.bias is None else F.pad(self.bias, (0, more_outputs))
+        return F.conv2d(features, weight, bias, padding=self.padding)[:, : self.out_channels]
+
+
 def convolution(inputs: int, outputs: int, *, size: int, gain: float) -> nn.Conv2d:
     """A convolution that keeps the board, with weights N(0, gain² / fan-in) and no initial bias."""
-    layer = nn.Conv2d(inputs, outputs, size, padding=size // 2)
+    layer = AlignedConvolution(inputs, outputs, size, padding=size // 2)
     _initialise(layer, fan_in=inputs * size * size, gain=gain)
     return layer
 

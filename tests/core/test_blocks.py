@@ -1,10 +1,15 @@
 """Blocks: shapes, signal scales and what each one can see."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from keisei.core.blocks import (
+    CHANNEL_GROUP,
+    AlignedConvolution,
     ChannelGate,
     GatedFeatures,
     GatedResidualBlock,
@@ -26,8 +31,43 @@ def block(kind: str, depth: int) -> nn.Module:
     return PoolingBlock(CHANNELS, depth)
 
 
+class ConvolvedChannels(TorchDispatchMode):
+    """Notes how many channels convolutions read and write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.channels: list[int] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        answer = func(*args, **(kwargs or {}))
+        if func is torch.ops.aten.convolution.default:
+            self.channels += [args[0].shape[1], answer.shape[1]]
+        return answer
+
+
 def features(batch: int = 16) -> Tensor:
     return torch.randn(batch, CHANNELS, 9, 9, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize(("inputs", "outputs", "size"), [(46, 16, 3), (16, 27, 1), (16, 16, 3), (5, 3, 1)])
+def test_whole_groups_of_channels_give_the_same_answer_and_gradients(
+    inputs: int, outputs: int, size: int
+) -> None:
+    layer = convolution(inputs, outputs, size=size, gain=1.0)
+    assert isinstance(layer, AlignedConvolution)
+    nn.init.normal_(layer.bias)  # type: ignore[arg-type]  # it has one
+    planes = torch.randn(4, inputs, 9, 9)
+    found, expected = layer.aligned(planes), layer(planes)
+    torch.testing.assert_close(found, expected)
+    gradients = [
+        torch.autograd.grad(answer.square().sum(), list(layer.parameters())) for answer in (found, expected)
+    ]
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+    with ConvolvedChannels() as watch:
+        layer.aligned(planes)
+    assert watch.channels
+    assert all(count % CHANNEL_GROUP == 0 for count in watch.channels)
 
 
 @pytest.mark.parametrize("kind", KINDS)

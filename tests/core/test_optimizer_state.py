@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from keisei.core.optimizer_state import load_optimizer_state
+from keisei.core.optimizer_state import load_optimizer_state, optimizer_state
 
 
 def learner(memory_format: torch.memory_format, *, fused: bool) -> tuple[nn.Module, torch.optim.Adam]:
@@ -47,3 +47,14 @@ def test_goes_on_in_its_own_order_of_memory(written_fused: bool, fused: bool) ->
     step(reader, reader_optimizer, 2)
     for found, expected in zip(weights(reader), weights(writer), strict=True):
         torch.testing.assert_close(found, expected)
+
+
+def test_a_learning_rate_that_lies_on_a_device_stays_there_and_is_saved_as_a_number() -> None:
+    _, optimizer = learner(torch.contiguous_format, fused=True)
+    rate = torch.full((), 0.25)
+    optimizer.param_groups[0]["lr"] = rate
+    saved = optimizer_state(optimizer)
+    assert saved["param_groups"][0]["lr"] == 0.25
+    assert isinstance(saved["param_groups"][0]["lr"], float)
+    load_optimizer_state(optimizer, saved)
+    assert optimizer.param_groups[0]["lr"] is rate
