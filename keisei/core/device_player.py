@@ -17,51 +17,42 @@ from torch import Tensor
 
 from keisei.core.captured import captured
 from keisei.core.compiling import fused_on_gpu
-from keisei.core.device_positions import BITS, mask_of_lists, packed_mask, planes_of
+from keisei.core.device_positions import mask_of_lists, packed_mask, planes_of
 from keisei.core.inference import Inference
+from keisei.core.played_positions import ANSWERS, PlayedPositions
 from keisei.core.ppo_loss import masked_log_probs
-from keisei.shogi import MAX_LEGAL_MOVES, RECORD_BYTES, ShogiVectorEnv
+from keisei.shogi import MAX_LEGAL_MOVES, RECORD_BYTES, LegalActions, ShogiVectorEnv
 from keisei.shogi.positions import join_lists
 
 #: In place of a mating action: there is none.
 NO_MATE = -1
 
-#: What an answer consists of: actions, log-probabilities and values, each as 32 bits.
-ANSWERS = 3
 
+class Positions(NamedTuple):
+    """B positions to move in, as `ShogiVectorEnv` gives them."""
 
-class PlayedPositions(NamedTuple):
-    """Positions of a rollout, and what was chosen in them, that stay where the learner will read them."""
-
-    record: Tensor  # uint8 [T, N, 96], in the frames of the games
-    legal: Tensor  # uint8 [T, N, ceil(A / 8)], the legal actions as bits
-    answer: Tensor  # int32 [T, 3, N], see `ANSWERS`
+    record: NDArray[np.uint8]  # [B, 96], in the mover's view
+    #: Of each position; None: no moves at all, only the values of the answer mean something then.
+    legal: LegalActions | None = None
+    mate: NDArray[np.uint16] | None = None  # [B], the mating action or `NO_ACTION`; None: nowhere a mate
 
     @classmethod
-    def allocate(cls, plies: int, games: int, num_actions: int, device: torch.device) -> PlayedPositions:
-        def table(width: int) -> Tensor:
-            return torch.zeros((plies, games, width), dtype=torch.uint8, device=device)
+    def of(cls, env: ShogiVectorEnv) -> Positions:
+        return cls(env.records, env.legal, env.mate_in_one)
 
-        answer = torch.zeros((plies, ANSWERS, games), dtype=torch.int32, device=device)
-        return cls(table(RECORD_BYTES), table(-(-num_actions // BITS)), answer)
+    def chosen(self, games: slice | NDArray[np.intp]) -> Positions:
+        """Those of some games."""
+        legal = None if self.legal is None else LegalActions(*(part[games] for part in self.legal))
+        return Positions(self.record[games], legal, None if self.mate is None else self.mate[games])
 
-    def columns(self, games: slice) -> PlayedPositions:
-        return PlayedPositions(self.record[:, games], self.legal[:, games], self.answer[:, :, games])
 
-    @property
-    def action(self) -> Tensor:
-        """int32 [T, N]"""
-        return self.answer[:, 0]
+class Place(NamedTuple):
+    """Where answers stay on the device."""
 
-    @property
-    def log_prob(self) -> Tensor:
-        """float32 [T, N]"""
-        return self.answer[:, 1].view(torch.float32)
-
-    @property
-    def value(self) -> Tensor:
-        """float32 [T, N]"""
-        return self.answer[:, 2].view(torch.float32)
+    played: PlayedPositions
+    ply: int
+    #: [B]: another player was asked about all games; in these it is the one asked now that moves.
+    games: NDArray[np.intp] | None = None
 
 
 class Moves(NamedTuple):
@@ -72,66 +63,75 @@ class Moves(NamedTuple):
     value: NDArray[np.float32]  # [B], P(win) - P(loss) of the mover
 
 
+class _Sent(NamedTuple):
+    """An array of the host, and the one on the device that it is copied to."""
+
+    host: Tensor
+    device: Tensor
+
+    @classmethod
+    def zeros(cls, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> _Sent:
+        # From pinned memory the card fetches by itself.
+        host = torch.zeros(shape, dtype=dtype, pin_memory=device.type == "cuda")
+        return cls(host, torch.zeros(shape, dtype=dtype, device=device))
+
+    def send(self, count: int) -> int:
+        """Copy the first ``count``; how many bytes these are."""
+        source = self.host[:count]
+        self.device[:count].copy_(source, non_blocking=True)
+        return source.nbytes
+
+
 class DevicePlayer:
-    """Chooses the moves of all games of one environment with a network, one question at a time."""
+    """Chooses moves with a network in up to ``capacity`` positions at once, one question at a time.
+
+    The network is asked about ``capacity`` positions always: places that a question leaves free hold what was there
+    before, without legal moves.
+    """
 
     def __init__(
         self,
         inference: Inference,
-        env: ShogiVectorEnv,
+        capacity: int,
         *,
         temperature: float,
         seed: int,
         is_compiled: bool = False,
     ) -> None:
         self.inference = inference
-        self.env = env
+        self.capacity = capacity
         self.temperature = temperature
         self.is_compiled = is_compiled
         device = inference.device
-        games = env.num_games
         self.generator = torch.Generator(device).manual_seed(seed)
-        self._record = torch.zeros((games, RECORD_BYTES), dtype=torch.uint8, device=device)
-        self._joined = torch.zeros(games * MAX_LEGAL_MOVES, dtype=torch.int16, device=device)
-        self._ends = torch.zeros(games, dtype=torch.int32, device=device)
-        self._mate = torch.full((games,), NO_MATE, dtype=torch.int16, device=device)
-        self._noise = torch.ones((games, env.num_actions), device=device)
-        pinned = device.type == "cuda"
-        self._joined_host = torch.zeros(games * MAX_LEGAL_MOVES, dtype=torch.int16, pin_memory=pinned)
-        self._ends_host = torch.zeros(games, dtype=torch.int32, pin_memory=pinned)
-        self._record_host = torch.zeros((games, RECORD_BYTES), dtype=torch.uint8, pin_memory=pinned)
-        self._mate_host = torch.zeros(games, dtype=torch.int16, pin_memory=pinned)
-        self._answer_host = torch.zeros((ANSWERS, games), dtype=torch.int32, pin_memory=pinned)
+        self._record = _Sent.zeros((capacity, RECORD_BYTES), torch.uint8, device)
+        self._joined = _Sent.zeros((capacity * MAX_LEGAL_MOVES,), torch.int16, device)
+        self._ends = _Sent.zeros((capacity,), torch.int32, device)
+        self._mate = _Sent.zeros((capacity,), torch.int16, device)
+        self._games = _Sent.zeros((capacity,), torch.int64, device)
+        self._noise = torch.ones((capacity, inference.num_actions), device=device)
+        self._answer_host = torch.zeros(
+            (ANSWERS, capacity), dtype=torch.int32, pin_memory=device.type == "cuda"
+        )
+        self._asked = 0
         #: Bytes that were copied to the device.
         self.bytes_uploaded = 0
         self._choose = fused_on_gpu(_chosen, device) if is_compiled else _chosen
         self._card = _Card(self._think, self.generator) if device.type == "cuda" else None
 
-    def ask(self, keep: PlayedPositions | None = None, ply: int = 0) -> None:
-        """Begin to think about the positions to move in; ``keep`` gets them in its row ``ply``."""
-        self._record_host.numpy()[:] = self.env.records
-        # Without a mate the number is the largest uint16, which is NO_MATE here.
-        self._mate_host.numpy()[:] = self.env.mate_in_one.view(np.int16)
-        self._begin(self._join_lists(), keep, ply)
-
-    def _join_lists(self) -> int:
-        """Put the legal lists of the games into the host's arrays; how long they are together."""
-        return len(
-            join_lists(self.env.legal, self._joined_host.numpy().view(np.uint16), self._ends_host.numpy())
-        )
-
-    def _begin(self, lists_length: int, keep: PlayedPositions | None = None, ply: int = 0) -> None:
-        """Send what the host's arrays hold, and begin to think about it."""
+    def ask(self, positions: Positions, place: Place | None = None) -> None:
+        """Begin to think about no more than ``capacity`` positions, at least one; answers are kept in the ``place``."""
+        lists_length = self._write_down(positions, place)
         if self._card is None:
-            self._upload(lists_length)
+            self._upload(lists_length, place)
             answer, legal = self._think()
-            self._keep(keep, ply, answer, legal)
+            self._keep(place, answer, legal)
             self._answer_host.copy_(answer)
             return
         with self._card.uploading():
-            self._upload(lists_length)
+            self._upload(lists_length, place)
         answer, legal = self._card.think()
-        self._keep(keep, ply, answer, legal)
+        self._keep(place, answer, legal)
         self._answer_host.copy_(answer, non_blocking=True)
         self._card.answered.record()
 
@@ -139,64 +139,62 @@ class DevicePlayer:
         """The moves; waits until they are chosen. The arrays are overwritten by the next answer."""
         if self._card is not None:
             self._card.answered.synchronize()
-        answer = self._answer_host.numpy()
+        answer = self._answer_host.numpy()[:, : self._asked]
         return Moves(answer[0], answer[1].view(np.float32), answer[2].view(np.float32))
 
     def values(self, records: NDArray[np.uint8]) -> NDArray[np.float32]:
         """float32 [K]: of positions uint8 [K, 96] of any origin, P(win) - P(loss) of the mover."""
-        games = self.env.num_games
-        return np.concatenate(
-            [self._values(records[start : start + games]) for start in range(0, len(records), games)]
-        )
+        parts = []
+        for start in range(0, len(records), self.capacity):
+            self.ask(Positions(records[start : start + self.capacity]))
+            parts.append(self.answer().value.copy())
+        return np.concatenate(parts)
 
-    def _values(self, records: NDArray[np.uint8]) -> NDArray[np.float32]:
-        self._record_host.numpy()[: len(records)] = records
-        # Without a legal move nothing can be chosen: only the values mean something.
-        self._ends_host.zero_()
-        self._mate_host.fill_(NO_MATE)
-        self._begin(lists_length=0)
-        return self.answer().value[: len(records)].copy()
+    def _write_down(self, positions: Positions, place: Place | None) -> int:
+        """Put a question into the host's arrays; how long its legal lists are together."""
+        count = self._asked = len(positions.record)
+        self._record.host.numpy()[:count] = positions.record
+        mates, ends = self._mate.host.numpy(), self._ends.host.numpy()
+        mates.fill(NO_MATE)
+        if positions.mate is not None:
+            # Without a mate the number is the largest uint16, which is NO_MATE here.
+            mates[:count] = positions.mate.view(np.int16)
+        if place is not None and place.games is not None:
+            self._games.host.numpy()[:count] = place.games
+        if positions.legal is None:
+            ends.fill(0)
+            return 0
+        length = len(join_lists(positions.legal, self._joined.host.numpy().view(np.uint16), ends[:count]))
+        ends[count:] = length
+        return length
 
-    def moves_in(self, records: NDArray[np.uint8]) -> Moves:
-        """What would be drawn in positions uint8 [K, 96] of any origin, no more than there are games, in their order.
-
-        As if the legal moves were those of the games.
-        """
-        self._record_host.numpy()[: len(records)] = records
-        self._mate_host.fill_(NO_MATE)
-        self._begin(self._join_lists())
-        moves, count = self.answer(), len(records)
-        return Moves(moves.action[:count].copy(), moves.log_prob[:count].copy(), moves.value[:count].copy())
-
-    def _upload(self, lists_length: int) -> None:
-        sources = (
-            (self._record, self._record_host),
-            (self._joined[:lists_length], self._joined_host[:lists_length]),
-            (self._ends, self._ends_host),
-            (self._mate, self._mate_host),
-        )
-        for target, source in sources:
-            target.copy_(source, non_blocking=True)
-            self.bytes_uploaded += source.nbytes
+    def _upload(self, lists_length: int, place: Place | None) -> None:
+        sent = [(self._record, self._asked), (self._joined, lists_length)]
+        sent += [(self._ends, self.capacity), (self._mate, self.capacity)]
+        if place is not None and place.games is not None:
+            sent.append((self._games, self._asked))
+        self.bytes_uploaded += sum(array.send(count) for array, count in sent)
 
     def _think(self) -> tuple[Tensor, Tensor]:
         """int32 [3, B]: actions, and the bits of log-probabilities and values; then the legal actions as bits."""
         self._noise.exponential_(generator=self.generator)
         return self._choose(
             self.inference,
-            self._record,
-            self._joined,
-            self._ends,
-            self._mate,
+            self._record.device,
+            self._joined.device,
+            self._ends.device,
+            self._mate.device,
             self._noise,
             self.temperature,
         )
 
-    def _keep(self, keep: PlayedPositions | None, ply: int, answer: Tensor, legal: Tensor) -> None:
-        if keep is not None:
-            keep.record[ply].copy_(self._record)
-            keep.legal[ply].copy_(legal)
-            keep.answer[ply].copy_(answer)
+    def _keep(self, place: Place | None, answer: Tensor, legal: Tensor) -> None:
+        if place is None:
+            return
+        if place.games is None:
+            place.played.write(place.ply, self._record.device, legal, answer)
+        else:
+            place.played.correct(place.ply, self._games.device[: self._asked], answer[:, : self._asked])
 
 
 @torch.no_grad()

@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from keisei.core.device_player import PlayedPositions
 from keisei.core.device_positions import planes_of, unpacked_mask
 from keisei.core.device_targets import RolloutOutcome, TargetMaker
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.inference import Inference
+from keisei.core.played_positions import PlayedPositions
 from keisei.core.ppo_loss import LossWeights, PpoBatch, ppo_loss
 from keisei.core.row_shares import WHOLE, RowShares
 from keisei.errors import ExperienceError
@@ -104,10 +104,7 @@ def _played_rows(
 ) -> DeviceRows:
     if buffer.horizon is None:
         raise ExperienceError("the rows have no targets; call compute_targets before learning from them")
-    columns = buffer.rows.arrays()
-    names = (name for name in RolloutOutcome._fields if name not in PLAYED_COLUMNS)
-    sent = {name: send(columns[name]).view(played.action.shape) for name in names}
-    outcome = RolloutOutcome(record=played.record, action=played.action, value=played.value, **sent)
+    outcome = _outcome(buffer, played, send)
     targets = make_targets(outcome, buffer.horizon)
     return DeviceRows(
         record=played.record.flatten(0, 1),
@@ -117,6 +114,16 @@ def _played_rows(
         forced=outcome.forced.flatten(),
         **{name: column.flatten() for name, column in targets._asdict().items()},
     )
+
+
+def _outcome(buffer: ExperienceBuffer, played: PlayedPositions, send: Uploader) -> RolloutOutcome:
+    """Without opponents, what says so is made on the device."""
+    columns, shape = buffer.rows.arrays(), played.action.shape
+    known = {name: getattr(played, name) for name in PLAYED_COLUMNS}
+    if columns["learner"].all():
+        known["learner"] = torch.ones(shape, dtype=torch.bool, device=played.action.device)
+    sent = {name: send(columns[name]).view(shape) for name in RolloutOutcome._fields if name not in known}
+    return RolloutOutcome(**known, **sent)
 
 
 def device_loss(

@@ -1,7 +1,7 @@
 """What the rows of a rollout are taught, computed where a GPU holds them.
 
-The same numbers as `advantages` and `auxiliary_targets` give, for games that the learner plays against itself. Tensors
-are ``[T, N]``, in the view of each ply's mover; recurrences along T take log2(T) steps instead of T.
+The same numbers as `advantages` and `auxiliary_targets` give. Tensors are ``[T, N]``, in the view of each ply's mover;
+recurrences along T take log2(T) steps instead of T.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class RolloutOutcome(NamedTuple):
     reward: Tensor  # float32
     terminated: Tensor  # bool
     truncated: Tensor  # bool
+    learner: Tensor  # bool
     forced: Tensor  # bool
 
 
@@ -76,7 +77,7 @@ class TargetMaker:
 def targets_of(
     rows: RolloutOutcome, tables: PositionTables, horizon: Horizon, add_up: AddUp
 ) -> DeviceTargets:
-    """The targets of a whole rollout; advantages are normalised over the rows that are not forced.
+    """The targets of a whole rollout; advantages are normalised over the learner's rows that are not forced.
 
     That is over those of all processes that ``add_up`` adds up over.
     """
@@ -85,8 +86,8 @@ def targets_of(
     advantages = _advantages(rows, done, gamma, lam)
     last = _last_rows(done)
     return DeviceTargets(
-        advantage=_normalised(advantages, ~rows.forced, add_up),
-        value=advantages + rows.value,
+        advantage=_normalised(advantages, rows.learner & ~rows.forced, add_up),
+        value=(advantages + rows.value).masked_fill(~rows.learner, 0),
         draw=_carried_back((rows.terminated & (rows.reward == 0)).float(), lam * (~done).float()),
         material=_material(material_of(rows.record, tables), last),
         moves_left=_moves_left(rows.terminated, last),
@@ -105,10 +106,23 @@ def _carried_back(own: Tensor, factor: Tensor) -> Tensor:
 
 
 def _advantages(rows: RolloutOutcome, done: Tensor, gamma: float, lam: float) -> Tensor:
-    behind = torch.where(done[:-1], rows.next_value[:-1], rows.value[1:])
+    """Of the learner's plies; those of a frozen opponent only pass on what is carried back."""
+    worth = _worths(rows, done, gamma)
+    behind = torch.where(done[:-1], rows.next_value[:-1], worth[1:])
     ahead = torch.cat((behind, rows.next_value[-1:])).masked_fill(rows.terminated, 0)
-    delta = rows.reward - gamma * ahead - rows.value
+    delta = (rows.reward - gamma * ahead - rows.value).masked_fill(~rows.learner, 0)
     return _carried_back(delta, -gamma * lam * (~done).float())
+
+
+def _worths(rows: RolloutOutcome, done: Tensor, gamma: float) -> Tensor:
+    """What each position is worth to its mover: its value, or where a frozen opponent moves what its ply led to.
+
+    The latter is ``B_t = r_t - gamma B_{t+1}`` as in `two_player_gae`.
+    """
+    is_cut = torch.cat((done[:-1], torch.ones_like(done[-1:])))
+    ahead = rows.next_value.masked_fill(rows.terminated | ~is_cut, 0)
+    own = torch.where(rows.learner, rows.value, rows.reward - gamma * ahead)
+    return _carried_back(own, -gamma * (~(rows.learner | is_cut)).float())
 
 
 def _normalised(advantages: Tensor, used: Tensor, add_up: AddUp) -> Tensor:

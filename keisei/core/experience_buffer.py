@@ -18,7 +18,7 @@ from keisei.core.rollout_rows import RolloutRows, RowTargets
 from keisei.errors import ExperienceError
 
 if TYPE_CHECKING:
-    from keisei.core.device_player import PlayedPositions
+    from keisei.core.played_positions import PlayedPositions
 
 ROLLOUT_DIMENSIONS = 2
 

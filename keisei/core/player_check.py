@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from keisei.core.device_player import DevicePlayer, PlayedPositions
+from keisei.core.device_player import DevicePlayer, Moves, Place, Positions
 from keisei.core.device_positions import (
     CAP,
     FLAGS,
@@ -27,9 +27,10 @@ from keisei.core.device_positions import (
     PLY,
 )
 from keisei.core.heads import SQUARES
+from keisei.core.played_positions import PlayedPositions
 from keisei.errors import CompilerError
-from keisei.shogi import PLANES, RECORD_BYTES
-from keisei.shogi.positions import LegalActions, legal_mask_bits
+from keisei.shogi import PLANES, RECORD_BYTES, ShogiVectorEnv
+from keisei.shogi.positions import legal_mask_bits
 
 #: Half precision rounds in another order when operations are fused; another function differs by its whole opinion.
 TOLERATED_NOISE, TOLERATED_SHARE = 0.002, 0.2
@@ -41,20 +42,22 @@ PLY_CAP = 200
 NO_PLANE, BLACK_MOVES, CHECK, REPETITION = 0b0001, 0b0000, 0b0011, MAX_OCCURRENCES << 2 | 0b0001
 
 
-def check_player(player: DevicePlayer) -> None:
+def check_player(player: DevicePlayer, env: ShogiVectorEnv) -> None:
     """CompilerError where answers are not those of the plain network: for each plane by itself, and in the games.
 
-    To be asked of a fresh network: what each plane changes is clear then, and rounding is small beside it.
+    To be asked of a fresh network: what each plane changes is clear then, and rounding is small beside it. The
+    environment has no fewer games than the player has places.
     """
-    _check_planes(player)
-    _check_games(player)
+    games = Positions.of(env).chosen(slice(0, player.capacity))
+    _check_planes(player, games)
+    _check_games(player, games)
 
 
-def _check_planes(player: DevicePlayer) -> None:
+def _check_planes(player: DevicePlayer, games: Positions) -> None:
     shown, without = one_plane_each()
-    games = player.env.num_games
     pairs = np.stack((shown.reshape(-1, RECORD_BYTES), without.reshape(-1, RECORD_BYTES)))
-    parts = [_compared(player, *pairs[:, at : at + games]) for at in range(0, pairs.shape[1], games)]
+    starts = range(0, pairs.shape[1], player.capacity)
+    parts = [_compared(player, games, *pairs[:, at : at + player.capacity]) for at in starts]
     differences, changes = np.concatenate(parts, axis=1).reshape(2, *shown.shape[:2])
     wrong = [
         str(plane)
@@ -67,38 +70,43 @@ def _check_planes(player: DevicePlayer) -> None:
 
 
 def _compared(
-    player: DevicePlayer, shown: NDArray[np.uint8], without: NDArray[np.uint8]
+    player: DevicePlayer, games: Positions, shown: NDArray[np.uint8], without: NDArray[np.uint8]
 ) -> NDArray[np.float32]:
-    """float32 [2, B], of actions that the player draws: by how much it is wrong, and what the planes change."""
-    moves = player.moves_in(shown)
-    expected = _plain_log_probs(player, shown, moves.action)
-    return np.stack((moves.log_prob - expected, expected - _plain_log_probs(player, without, moves.action)))
+    """float32 [2, B], of actions that the player draws: by how much it is wrong, and what the planes change.
 
-
-def _check_games(player: DevicePlayer) -> None:
-    env = player.env
-    kept = PlayedPositions.allocate(1, env.num_games, env.num_actions, player.inference.device)
-    player.ask(kept)
+    As if the legal moves were those of the games.
+    """
+    legal = games.chosen(slice(0, len(shown))).legal
+    player.ask(Positions(shown, legal))
     moves = player.answer()
-    expected = _plain_log_probs(player, env.records, moves.action)
+    expected = _plain_log_probs(player, Positions(shown, legal), moves)
+    changed = expected - _plain_log_probs(player, Positions(without, legal), moves)
+    return np.stack((moves.log_prob - expected, changed))
+
+
+def _check_games(player: DevicePlayer, games: Positions) -> None:
+    num_actions = player.inference.num_actions
+    kept = PlayedPositions.allocate(1, player.capacity, num_actions, player.inference.device)
+    player.ask(games, Place(kept, 0))
+    moves = player.answer()
+    expected = _plain_log_probs(player, games, moves)
+    bits = legal_mask_bits(games.record, num_actions)
     # What the network has to say: how far its policy is from choosing blindly.
-    opinion = expected + np.log(env.legal_counts)
+    opinion = expected + np.log(np.unpackbits(bits, axis=1).sum(axis=1))
     if not _are_close(player, moves.log_prob - expected, opinion):
         raise _error(
             player, "log-probabilities differ from the plain network's in the positions of its games"
         )
-    if not np.array_equal(kept.legal[0].cpu().numpy(), legal_mask_bits(env.records, env.num_actions)):
+    if not np.array_equal(kept.legal[0].cpu().numpy(), bits):
         raise _error(player, "legal moves differ from the engine's")
 
 
-def _plain_log_probs(
-    player: DevicePlayer, records: NDArray[np.uint8], actions: NDArray[np.int32]
-) -> NDArray[np.float32]:
-    """float32 [B], of actions among the legal ones of the games."""
-    lists = LegalActions(*(part[: len(records)] for part in player.env.legal))
-    log_probs = player.inference.evaluate(records, lists).log_probs.cpu()
+def _plain_log_probs(player: DevicePlayer, positions: Positions, moves: Moves) -> NDArray[np.float32]:
+    """float32 [B], of these moves among the legal ones."""
+    log_probs = player.inference.evaluate(positions.record, positions.legal).log_probs.cpu()
     log_probs = (log_probs / player.temperature).log_softmax(dim=1)
-    return log_probs.gather(1, torch.from_numpy(actions.astype(np.int64))[:, None]).squeeze(1).numpy()
+    chosen = torch.from_numpy(moves.action.astype(np.int64))[:, None]
+    return log_probs.gather(1, chosen).squeeze(1).numpy()
 
 
 def _are_close(

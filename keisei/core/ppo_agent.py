@@ -316,7 +316,7 @@ class PPOAgent:
 
     def _explained_variance(self, buffer: ExperienceBuffer, uploaded: DeviceRows | None) -> Tensor:
         """A scalar, on the device that has the returns."""
-        values, returns = _values_and_returns(buffer, uploaded)
+        values, returns = _values_and_returns(buffer, uploaded, self._send)
         if self._ranks.is_alone:
             return explained_variance(values, returns)
         return joint_explained_variance(values, returns, self._ranks.add_up)
@@ -337,9 +337,15 @@ class PPOAgent:
         self.scaler.load_state_dict(dict(state["scaler"]))
 
 
-def _values_and_returns(buffer: ExperienceBuffer, uploaded: DeviceRows | None) -> tuple[Tensor, Tensor]:
+def _values_and_returns(
+    buffer: ExperienceBuffer, uploaded: DeviceRows | None, send: Uploader
+) -> tuple[Tensor, Tensor]:
     """Of the learner's rows, on the device that has the returns."""
-    if uploaded is not None and buffer.played is not None:
-        return buffer.played.value.flatten(), uploaded.value
     learner = buffer.rows.learner
+    if uploaded is not None and buffer.played is not None:
+        values, returns = buffer.played.value.flatten(), uploaded.value
+        if learner.all():
+            return values, returns
+        chosen = send(np.flatnonzero(learner).astype(np.int32))
+        return values.index_select(0, chosen), returns.index_select(0, chosen)
     return torch.from_numpy(buffer.rows.value[learner]), torch.from_numpy(buffer.targets.value[learner])

@@ -119,13 +119,17 @@ class Rollout:
         ``opponent_number`` (above 0) tells one frozen opponent from another, so that results are credited to the right
         one.
         """
-        self._seating.seat_frozen(0 if opponent is None else opponent_number, self._length == 0)
+        self.seat_frozen(0 if opponent is None else opponent_number)
         summary, cut_off = self.play_all(
             rows, lambda ply: self._play_ply(rows[ply], learner, opponent, version), should_stop
         )
         if not summary.stopped:
             self.bootstrap(rows, learner.values(self.env.records), learner.values, cut_off)
         return summary
+
+    def seat_frozen(self, number: int) -> None:
+        """From now on the frozen opponent of this number (above 0) plays its part; with 0 the learner takes it."""
+        self._seating.seat_frozen(number, self._length == 0)
 
     def play_all(
         self, rows: RolloutRows, play_ply: Callable[[int], None], should_stop: Callable[[], bool]
@@ -145,7 +149,7 @@ class Rollout:
     def _play_ply(
         self, row: RolloutRows, learner: Inference, opponent: Inference | None, version: int
     ) -> None:
-        self.open_ply(row, version, against=opponent is not None)
+        self.open_ply(row, version)
         records, lists = self.env.records, self.env.legal
         frozen = self._seating.frozen_moves(row.learner)
         for inference, moving in ((learner, row.learner), (opponent, frozen)):
@@ -164,13 +168,13 @@ class Rollout:
             row.value[part] = evaluation.value.cpu().numpy()
         self.close_ply(row)
 
-    def open_ply(self, row: RolloutRows, version: int, *, against: bool) -> None:
-        """Writes what is known before the moves are chosen; ``against`` says whether an opponent plays its part."""
+    def open_ply(self, row: RolloutRows, version: int) -> None:
+        """Writes what is known before the moves are chosen."""
         env = self.env
         row.record[:] = env.records
         row.game[:] = self._game
         row.version[:] = version
-        row.learner[:] = self._seating.learner_moves(against=against)
+        row.learner[:] = self._seating.learner_moves()
         row.forced[:] = env.mate_in_one != NO_ACTION if self._settings.mate_in_one else False
 
     def close_ply(self, row: RolloutRows) -> None:

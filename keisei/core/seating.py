@@ -119,13 +119,13 @@ class Seating:
         self.learner_color[games] = np.where(opponent == NOBODY, BOTH, colors)
         self._began_against[games] = self._frozen_number
 
-    def learner_moves(self, *, against: bool) -> NDArray[np.bool_]:
-        """Where the learner is to move; with no frozen network ``against`` it, it takes that one's part too."""
-        if not against and not self.anchors:
+    def learner_moves(self) -> NDArray[np.bool_]:
+        """Where the learner is to move; while no frozen network is seated, it takes that one's part too."""
+        if not self._frozen_number and not self.anchors:
             return np.ones(self._env.num_games, np.bool_)
         mover = self._env.records[:, RECORD_FLAGS] & WHITE_MOVES_BIT
         moves = (self.learner_color == BOTH) | (self.learner_color == mover)
-        if not against:
+        if not self._frozen_number:
             moves |= self._opponent == FROZEN
         return np.asarray(moves)
 

@@ -16,7 +16,7 @@ def make_collector(config: AppConfig, agent: PPOAgent, pool: OpponentPool) -> Co
     """Worker processes where the configuration asks for them, else the trainer itself."""
     if resolve_workers(config) == 0:
         if agent.device.type == "cuda" and DeviceCollector.can_play(config):
-            return DeviceCollector(config, agent)
+            return DeviceCollector(config, agent, pool)
         return InProcessCollector(config, agent, pool)
     # Wrong settings are one error here, not one in every worker.
     for own in dict.fromkeys((config, *worker_configs(config).values())):

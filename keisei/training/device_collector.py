@@ -1,7 +1,8 @@
 """Self-play with the network on a GPU: the card thinks about one half of the games while the CPU plays the other.
 
 Each half has a thread of its own: while one of them writes rows, the engine steps the games of the other. A half owns
-all that its plies depend on, so who is faster changes nothing.
+all that its plies depend on, so who is faster changes nothing. Of the frozen opponent both read the same weights, which
+change only between rollouts.
 """
 
 from __future__ import annotations
@@ -10,24 +11,26 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
 import torch
 
 from keisei.config_schema import AppConfig
-from keisei.core.device_player import DevicePlayer, PlayedPositions
+from keisei.core.device_player import DevicePlayer
 from keisei.core.devices import full_device_named
 from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.inference import Inference
+from keisei.core.played_positions import PlayedPositions
 from keisei.core.player_check import check_player
 from keisei.core.ppo_agent import PPOAgent
-from keisei.core.random_states import capture_random_states, restore_random_states
 from keisei.core.rollout import Rollout, RolloutSummary
-from keisei.core.rollout_rows import RolloutRows
-from keisei.shogi import ShogiGame
-from keisei.training.collector import saved_games
+from keisei.evaluation.opponent_pool import OpponentPool
+from keisei.shogi import ShogiGame, ShogiVectorEnv
+from keisei.training.collector import credit, saved_games
+from keisei.training.device_half import DeviceHalf
 from keisei.training.environments import make_env, play_settings, thread_count
+from keisei.training.frozen_network import FrozenNetwork, places_for
 
 HALVES = 2
 log = logging.getLogger(__name__)
@@ -35,50 +38,21 @@ log = logging.getLogger(__name__)
 GAME_NUMBERS_PER_HALF = 1 << 48
 
 
-@dataclass
-class _Half:
-    """The games that are played while the card thinks about the others."""
-
-    games: slice  # its columns of the rollout
-    rollout: Rollout
-    player: DevicePlayer
-    played: PlayedPositions  # its columns
-
-    def play(self, rows: RolloutRows, version: int, should_stop: Callable[[], bool]) -> RolloutSummary:
-        """One rollout, written into the columns of ``rows`` that are this half's."""
-        rows = rows[:, self.games]
-        summary, cut_off = self.rollout.play_all(
-            rows, lambda ply: self._play_ply(rows[ply], ply, version), should_stop
-        )
-        if not summary.stopped:
-            self.player.ask()
-            self.rollout.bootstrap(rows, self.player.answer().value, self.player.values, cut_off)
-        return summary
-
-    def _play_ply(self, row: RolloutRows, ply: int, version: int) -> None:
-        self.rollout.open_ply(row, version, against=False)
-        self.player.ask(self.played, ply)
-        moves = self.player.answer()
-        row.action[:] = moves.action
-        row.log_prob[:] = moves.log_prob
-        row.value[:] = moves.value
-        self.rollout.close_ply(row)
-
-
 class DeviceCollector:
     """The trainer plays the games itself, with the learner's own network on its device."""
 
     @staticmethod
     def can_play(config: AppConfig) -> bool:
-        """Whether the learner plays all games against itself; other players are no part of the captured graph."""
-        opponents = config.training.opponents
-        return config.env.num_games >= HALVES and not opponents.share and not opponents.anchor_share
+        """Whether only networks play; anchors are no part of a captured graph."""
+        return config.env.num_games >= HALVES and not config.training.opponents.anchor_share
 
-    def __init__(self, config: AppConfig, agent: PPOAgent) -> None:
+    def __init__(self, config: AppConfig, agent: PPOAgent, pool: OpponentPool) -> None:
         training = config.training
         games, plies = config.env.num_games, training.rollout_plies
+        self._config = config
         self._agent = agent
-        self._games_kept = config.record.games_kept_per_update
+        self._pool = pool
+        self._frozen = FrozenNetwork(agent, training.precision) if self.plays_frozen() else None
         card = _card_of(agent.device)
         _choose_card(card)
         self._other_thread = ThreadPoolExecutor(1, "games", _choose_card, (card,))
@@ -87,62 +61,83 @@ class DeviceCollector:
         self._shape = plies, games
         self._played = PlayedPositions.allocate(plies, games, agent.num_actions, agent.device)
         self._halves = [
-            self._half(config, agent, half, slice(half * games // HALVES, (half + 1) * games // HALVES))
+            self._half(half, slice(half * games // HALVES, (half + 1) * games // HALVES))
             for half in range(HALVES)
         ]
         # Without those of the check.
         self._told_bytes = self.bytes_uploaded
 
-    def _half(self, config: AppConfig, agent: PPOAgent, half: int, games: slice) -> _Half:
-        training = config.training
-        seed = training.seed + half * config.parallel.seed_offset
-        env = make_env(
-            config, num_games=games.stop - games.start, seed=seed, num_threads=thread_count(config)
-        )
-        player = DevicePlayer(
-            agent.inference,
-            env,
-            temperature=training.temperature,
-            seed=seed,
-            is_compiled=training.compile,
-        )
-        check_player(player)
-        return _Half(
-            games,
+    def _half(self, half: int, columns: slice) -> DeviceHalf:
+        config, games = self._config, columns.stop - columns.start
+        seed = self._seed(half)
+        env = make_env(config, num_games=games, seed=seed, num_threads=thread_count(config))
+        player = self._player(self._agent.inference, games, seed, env)
+        opponent = None
+        if self._frozen is not None:
+            places = places_for(config.training.opponents.share, games)
+            opponent = self._player(self._frozen.inference, places, self._seed(HALVES + half), env)
+        return DeviceHalf(
+            columns,
             Rollout(env, play_settings(config), seed=seed, first_game=half * GAME_NUMBERS_PER_HALF),
             player,
-            self._played.columns(games),
+            opponent,
+            self._played.columns(columns),
         )
+
+    def _seed(self, part: int) -> int:
+        """The halves', then those of the opponents that they meet."""
+        return self._config.training.seed + part * self._config.parallel.seed_offset
+
+    def _player(self, inference: Inference, capacity: int, seed: int, env: ShogiVectorEnv) -> DevicePlayer:
+        training = self._config.training
+        player = DevicePlayer(
+            inference, capacity, temperature=training.temperature, seed=seed, is_compiled=training.compile
+        )
+        check_player(player, env)
+        return player
 
     @property
     def bytes_uploaded(self) -> int:
         """Bytes that were copied to the device so far, to play and to learn."""
-        return self._agent.bytes_uploaded + sum(half.player.bytes_uploaded for half in self._halves)
+        return self._agent.bytes_uploaded + sum(half.bytes_uploaded for half in self._halves)
 
     @full_device_named()
     def collect(
         self, buffer: ExperienceBuffer, *, version: int, should_stop: Callable[[], bool]
     ) -> RolloutSummary:
-        """Plays one rollout; ``should_stop`` is asked in this thread only."""
+        """Plays one rollout; ``should_stop`` is asked in this thread only.
+
+        All games against the pool meet the snapshot that it draws.
+        """
         self._saved = None
+        opponent_number = self._draw_opponent()
         own, other = self._halves
         rows = buffer.room(*self._shape)
         is_over = Event()
-        pending = self._other_thread.submit(other.play, rows, version, is_over.is_set)
+        pending = self._other_thread.submit(other.play, rows, version, opponent_number, is_over.is_set)
         try:
-            summary = own.play(rows, version, should_stop)
+            summary = own.play(rows, version, opponent_number, should_stop)
         except BaseException:
             is_over.set()
             raise
         if summary.stopped:
             is_over.set()
-        summary = _merged(summary, pending.result(), self._games_kept)
+        summary = _merged(summary, pending.result(), self._config.record.games_kept_per_update)
         if not summary.stopped:
             buffer.take_in(*self._shape, self._played)
+            credit(self._pool, summary)
         return summary
 
+    def _draw_opponent(self) -> int:
+        """Has the frozen network take the weights of a snapshot: its version, 0 where there is none."""
+        snapshot = None if self._frozen is None else self._pool.draw()
+        if self._frozen is None or snapshot is None:
+            return 0
+        self._frozen.become(snapshot)
+        return snapshot.version
+
     def plays_frozen(self) -> bool:
-        return False
+        return self._config.training.opponents.share > 0
 
     def watched_game(self) -> ShogiGame:
         return self._halves[0].rollout.watched_game()
@@ -162,13 +157,7 @@ class DeviceCollector:
         return self._state() if self._saved is None else self._saved
 
     def _state(self) -> dict[str, Any]:
-        return {
-            str(number): {
-                "games": half.rollout.state_arrays(),
-                "random": capture_random_states(self._generators(half)),
-            }
-            for number, half in enumerate(self._halves)
-        }
+        return {str(number): half.state() for number, half in enumerate(self._halves)}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self._saved = None
@@ -184,12 +173,7 @@ class DeviceCollector:
             log.warning("the checkpoint holds %d games, this run has %d: new games begin", saved, games)
             return
         for number, half in enumerate(self._halves):
-            part = state[str(number)]
-            half.rollout.load_state_arrays(part["games"])
-            restore_random_states(part["random"], self._generators(half))
-
-    def _generators(self, half: _Half) -> dict[str, Any]:
-        return {**half.rollout.generators(), "player": half.player.generator}
+            half.load_state(state[str(number)])
 
     def close(self) -> None:
         self._other_thread.shutdown()

@@ -8,11 +8,11 @@ import torch
 from agents import GAMES, PLIES, agent, played_buffer
 from card_rules import NothingFromTheHost
 
-from keisei.core.device_player import PlayedPositions
 from keisei.core.device_positions import PositionTables
 from keisei.core.device_rows import DeviceRows, Uploader, device_loss
 from keisei.core.device_targets import TargetMaker
 from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.played_positions import PlayedPositions
 from keisei.core.ppo_agent import PPOAgent
 from keisei.core.ranks import ALONE
 from keisei.core.row_shares import row_shares

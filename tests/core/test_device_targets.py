@@ -14,12 +14,12 @@ from keisei.core.ranks import ALONE
 from keisei.core.rollout_rows import RolloutRows, RowTargets
 from keisei.core.row_shares import AddUp
 
-ends = st.floats(0, 1)
+shares = st.floats(0, 1)
 TABLES = PositionTables.on(torch.device("cpu"))
 
 
-def rollout(seed: int, plies: int, games: int, end_share: float) -> RolloutRows:
-    """Rows of made-up games: numbers and ends by lot, all plies the learner's."""
+def rollout(seed: int, plies: int, games: int, end_share: float, frozen_share: float = 0.0) -> RolloutRows:
+    """Rows of made-up games: numbers, ends and who moves by lot."""
     random = np.random.default_rng(seed)
     rows = RolloutRows.allocate(plies, games)
     shape = rows.action.shape
@@ -31,7 +31,7 @@ def rollout(seed: int, plies: int, games: int, end_share: float) -> RolloutRows:
     rows.next_value[:] = random.uniform(-1, 1, shape)
     rows.action[:] = random.integers(0, 2187, shape)
     rows.forced[:] = random.random(shape) < 0.1
-    rows.learner[:] = True
+    rows.learner[:] = random.random(shape) >= frozen_share
     rows.record[..., :81] = random.integers(0, 29, (*shape, 81))
     before = np.cumsum(done, axis=0) - done
     rows.game[:] = np.arange(games) * (plies + 1) + before
@@ -58,11 +58,19 @@ def found(rows: RolloutRows, gamma: float, lam: float, add_up: AddUp = ALONE.add
     return targets_of(outcome(rows), TABLES, Horizon(gamma, lam), add_up)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6), ends, st.floats(0, 1), st.floats(0, 1))
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 40),
+    st.integers(1, 6),
+    shares,
+    shares,
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
 def test_targets_are_those_of_the_buffer(
-    seed: int, plies: int, games: int, end_share: float, gamma: float, lam: float
+    seed: int, plies: int, games: int, end_share: float, frozen_share: float, gamma: float, lam: float
 ) -> None:
-    rows = rollout(seed, plies, games, end_share)
+    rows = rollout(seed, plies, games, end_share, frozen_share)
     wanted = expected(rows, gamma, lam).arrays()
     for name, column in found(rows, gamma, lam)._asdict().items():
         assert column.shape == (plies, games)
@@ -71,7 +79,7 @@ def test_targets_are_those_of_the_buffer(
 
 
 def test_processes_normalise_as_one_that_has_all_games() -> None:
-    rows = rollout(5, 30, 6, 0.1)
+    rows = rollout(5, 30, 6, 0.1, 0.3)
     parts = [rows[:, :4], rows[:, 4:]]
     advantages = with_joint_sums(
         [lambda add_up, part=part: found(part, 0.99, 0.9, add_up).advantage for part in parts]
@@ -82,7 +90,7 @@ def test_processes_normalise_as_one_that_has_all_games() -> None:
 
 
 def test_targets_can_be_captured() -> None:
-    rows = outcome(rollout(1, 12, 5, 0.2))
+    rows = outcome(rollout(1, 12, 5, 0.2, 0.3))
     with NothingFromTheHost((rows, TABLES)) as watch:
         targets_of(rows, TABLES, Horizon(0.99, 0.9), ALONE.add_up)
     assert watch.operations > 0

@@ -15,8 +15,8 @@ from rollout_samples import random_rollout
 
 from keisei.core.advantages import draw_mass, normalise_advantages, two_player_gae
 from keisei.core.auxiliary_targets import material_targets, moves_left_targets, reply_targets
-from keisei.core.device_player import PlayedPositions
 from keisei.core.experience_buffer import ExperienceBuffer
+from keisei.core.played_positions import PlayedPositions
 from keisei.core.rollout_rows import RolloutRows
 from keisei.errors import ExperienceError
 

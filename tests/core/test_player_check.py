@@ -28,15 +28,19 @@ def player(
     precision: str = "fp32",
     *,
     seed: int = 0,
-    games: int = 64,
+    places: int = 64,
     temperature: float = 1.0,
     is_compiled: bool = True,
 ) -> DevicePlayer:
     """With a fresh network, as at the beginning of a run; narrower than that of configs/gpu.yaml."""
     fresh = network("resnet_gpool", ACTIONS, seed, blocks=6, channels=16, se_ratio=0)
     thinker = Inference(fresh, device=CPU, precision=precision)
-    env = environment(games, mirror=True)
-    return DevicePlayer(thinker, env, temperature=temperature, seed=1, is_compiled=is_compiled)
+    return DevicePlayer(thinker, places, temperature=temperature, seed=1, is_compiled=is_compiled)
+
+
+def check(checked: DevicePlayer, more_games: int = 0) -> None:
+    """Before the games of an environment, in all of which it could be to move, or in ``more_games`` besides."""
+    check_player(checked, environment(checked.capacity + more_games, mirror=True))
 
 
 def miscompile(monkeypatch: pytest.MonkeyPatch, planes: Planes) -> None:
@@ -59,7 +63,7 @@ def reordered(order: list[int]) -> Planes:
 
 def planes_found_wrong(checked: DevicePlayer) -> list[int]:
     with pytest.raises(CompilerError, match="differ from the plain network's where they depend on") as caught:
-        check_player(checked)
+        check(checked)
     named = re.search(r"these planes: ([\d, ]+);", str(caught.value))
     assert named is not None
     return [int(plane) for plane in named[1].split(", ")]
@@ -78,19 +82,20 @@ def test_positions_that_show_a_plane_differ_by_this_plane_alone_and_clearly() ->
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_player_that_sees_what_the_network_sees_is_trusted(precision: str, seed: int) -> None:
-    check_player(player(precision, seed=seed))
+    check(player(precision, seed=seed))
 
 
-@pytest.mark.parametrize("games", [3, 1000])
-def test_any_number_of_games_will_do(games: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_player(player(games=games))
+@pytest.mark.parametrize("places", [3, 1000])
+def test_any_number_of_places_will_do(places: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(player(places=places))
+    check(player(places=places), more_games=5)
     miscompile(monkeypatch, without(27))
-    assert 27 in planes_found_wrong(player(games=games))
+    assert 27 in planes_found_wrong(player(places=places))
 
 
 @pytest.mark.parametrize("temperature", [0.2, 10.0])
 def test_any_temperature_will_do(temperature: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_player(player("bf16", temperature=temperature))
+    check(player("bf16", temperature=temperature))
     miscompile(monkeypatch, without(3))
     assert 3 in planes_found_wrong(player("bf16", temperature=temperature))
 
@@ -163,7 +168,7 @@ def test_what_errs_only_where_several_planes_are_set_is_found_in_the_games(
 
     miscompile(monkeypatch, planes)
     with pytest.raises(CompilerError, match=r"differ from the plain network's in the positions of its games"):
-        check_player(player())
+        check(player())
 
 
 def test_wrong_legal_moves_for_the_learner_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +176,7 @@ def test_wrong_legal_moves_for_the_learner_are_found(monkeypatch: pytest.MonkeyP
         device_player, "packed_mask", lambda mask, tables: packed_mask(mask.roll(1, dims=1), tables)
     )
     with pytest.raises(CompilerError, match="legal moves differ from the engine's"):
-        check_player(player())
+        check(player())
 
 
 @pytest.mark.parametrize(
@@ -186,4 +191,4 @@ def test_the_advice_fits_the_settings(
 ) -> None:
     miscompile(monkeypatch, without(0))
     with pytest.raises(CompilerError, match=advice):
-        check_player(player(is_compiled=is_compiled))
+        check(player(is_compiled=is_compiled))
