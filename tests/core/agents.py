@@ -31,11 +31,15 @@ def agent(ranks: Ranks = ALONE, **changes: object) -> PPOAgent:
     return PPOAgent(load_config(None, overrides).config, CPU, ranks)
 
 
-def played_buffer(player: PPOAgent | None = None, *, mate_in_one: bool = True) -> ExperienceBuffer:
-    """One rollout by the agent, or by a network that no agent has, with its targets."""
-    rollout = Rollout(environment(GAMES, mate_in_one=mate_in_one), settings(mate_in_one=mate_in_one), seed=1)
+def played_buffer(
+    player: PPOAgent | None = None, *, mate_in_one: bool = True, opponent_share: float = 0.0
+) -> ExperienceBuffer:
+    """One rollout by the agent, or by a network that no agent has, with its targets; some games against another."""
+    how = settings(mate_in_one=mate_in_one, opponent_share=opponent_share)
+    rollout = Rollout(environment(GAMES, mate_in_one=mate_in_one), how, seed=1)
     rows = RolloutRows.allocate(PLIES, GAMES)
-    rollout.play(rows, inference(seed=9) if player is None else player.inference, version=1)
+    learner = inference(seed=9) if player is None else player.inference
+    rollout.play(rows, learner, version=1, opponent=inference(seed=8) if opponent_share else None)
     buffer = ExperienceBuffer(rows.action.size)
     buffer.add_batch(rows)
     buffer.compute_targets(gamma=0.99, lam=0.9)

@@ -22,9 +22,9 @@ CPU = torch.device("cpu")
 TARGETS = TargetMaker(PositionTables.on(CPU), ALONE.add_up, is_alone=True)
 
 
-def buffer_of(learner: PPOAgent, *, is_played_there: bool) -> ExperienceBuffer:
+def buffer_of(learner: PPOAgent, *, is_played_there: bool, opponent_share: float = 0.0) -> ExperienceBuffer:
     """Rows of the learner, and what the device that played them would have kept."""
-    buffer = played_buffer(learner)
+    buffer = played_buffer(learner, opponent_share=opponent_share)
     if is_played_there:
         rows = buffer.rows
         bits = legal_mask_bits(rows.record, learner.num_actions)
@@ -40,12 +40,13 @@ def uploaded(learner: PPOAgent, buffer: ExperienceBuffer, send: Uploader | None 
     return DeviceRows.upload(buffer, send or Uploader(CPU), learner.num_actions, 1, TARGETS)
 
 
+@pytest.mark.parametrize("opponent_share", [0.0, 0.7])
 @pytest.mark.parametrize("is_played_there", [False, True])
-def test_the_loss_is_the_same_from_either_form(is_played_there: bool) -> None:
+def test_the_loss_is_the_same_from_either_form(is_played_there: bool, opponent_share: float) -> None:
     learner = agent()
-    buffer = buffer_of(learner, is_played_there=is_played_there)
+    buffer = buffer_of(learner, is_played_there=is_played_there, opponent_share=opponent_share)
     weights = learner.loss_weights(0.3)
-    indices = np.array([5, 3, 40, 17, 5])
+    indices = next(buffer.minibatches(40, np.random.default_rng(1)))
     expected, expected_metrics = learner._host_loss(buffer, indices, weights)
     chosen = uploaded(learner, buffer).chosen(torch.from_numpy(indices))
     loss, metrics = device_loss(learner.inference, chosen, weights)
@@ -67,19 +68,24 @@ def test_a_process_with_half_of_the_rows_has_half_of_the_loss() -> None:
         torch.testing.assert_close(2 * halves[name], figure, msg=name)
 
 
-def test_explained_variance_is_that_of_the_host() -> None:
+@pytest.mark.parametrize("opponent_share", [0.0, 0.7])
+def test_explained_variance_is_that_of_the_host(opponent_share: float) -> None:
     learner = agent()
-    buffer = buffer_of(learner, is_played_there=True)
+    buffer = buffer_of(learner, is_played_there=True, opponent_share=opponent_share)
     found = learner._explained_variance(buffer, uploaded(learner, buffer))
     torch.testing.assert_close(found, learner._explained_variance(buffer, None))
 
 
-def test_what_was_played_there_is_not_sent_and_the_rest_is_sent_once() -> None:
-    learner = agent()
-    buffer, send = buffer_of(learner, is_played_there=True), Uploader(CPU)
+@pytest.mark.parametrize(("opponent_share", "learner_bytes"), [(0.0, 0), (0.7, 1)])
+def test_what_was_played_there_is_not_sent_and_the_rest_is_sent_once(
+    opponent_share: float, learner_bytes: int
+) -> None:
+    learner, send = agent(), Uploader(CPU)
+    buffer = buffer_of(learner, is_played_there=True, opponent_share=opponent_share)
     uploaded(learner, buffer, send)
     next_value, reward, terminated, truncated, forced = 4, 4, 1, 1, 1
-    assert send.bytes_sent == len(buffer) * (next_value + reward + terminated + truncated + forced)
+    flags = terminated + truncated + forced + learner_bytes
+    assert send.bytes_sent == len(buffer) * (next_value + reward + flags)
 
 
 def test_rows_that_were_played_elsewhere_are_sent_whole_and_once() -> None:
