@@ -189,12 +189,17 @@ class PPOAgent:
 
     @full_device_named()
     def learn(
-        self, buffer: ExperienceBuffer, progress: float, should_stop: Callable[[], bool] = lambda: False
+        self,
+        buffer: ExperienceBuffer,
+        progress: float,
+        *,
+        should_stop: Callable[[], bool] = lambda: False,
+        when_launched: Callable[[], None] = lambda: None,
     ) -> dict[str, float]:
         """One update from all rows of the buffer, whose targets must be computed.
 
         Ends early when the policy has moved ``target_kl`` away from the one that played, or on ``should_stop`` of any
-        rank.
+        rank. ``when_launched`` is called when nothing more will be asked of a GPU, which is still at it.
         Raises NonFiniteUpdateError after three gradient steps in a row that were not finite.
         """
         training = self._training
@@ -214,6 +219,7 @@ class PPOAgent:
                 break
         # While a GPU is still at its last step.
         explained = self._explained_variance(buffer, uploaded)
+        when_launched()
         for numbers, learned in late.rest():
             self._note(figures, numbers, buffer, learned)
         return {

@@ -54,6 +54,10 @@ class Collector(Protocol):
         """Called again and again while a GPU learns: the time for work of the CPU that playing leaves behind."""
         ...
 
+    def think_ahead(self) -> None:
+        """Called when a GPU has all steps of an update to take: what the new weights are asked first can follow."""
+        ...
+
     def state(self) -> dict[str, Any]:
         """Games in flight and random states by player (process), for a checkpoint."""
         ...
@@ -119,6 +123,9 @@ class InProcessCollector:
 
     def meanwhile(self) -> None:
         """Nothing is left behind."""
+
+    def think_ahead(self) -> None:
+        """The learner is busy itself."""
 
     def state(self) -> dict[str, Any]:
         return {

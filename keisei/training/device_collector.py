@@ -33,6 +33,8 @@ from keisei.training.environments import make_env, play_settings, thread_count
 from keisei.training.frozen_network import FrozenNetwork, places_for
 
 HALVES = 2
+#: Positions of games that are cut off which are judged together.
+JUDGED_AT_ONCE = 64
 log = logging.getLogger(__name__)
 #: Games of the halves are numbered apart from each other.
 GAME_NUMBERS_PER_HALF = 1 << 48
@@ -69,18 +71,22 @@ class DeviceCollector:
 
     def _half(self, half: int, columns: slice) -> DeviceHalf:
         config, games = self._config, columns.stop - columns.start
+        training = config.training
         seed = self._seed(half)
         env = make_env(config, num_games=games, seed=seed, num_threads=thread_count(config))
-        player = self._player(self._agent.inference, games, seed, env)
+        network = self._agent.inference
+        player = self._player(network, games, seed, env)
         opponent = None
         if self._frozen is not None:
-            places = places_for(config.training.opponents.share, games)
+            places = places_for(training.opponents.share, games)
             opponent = self._player(self._frozen.inference, places, self._seed(HALVES + half), env)
         return DeviceHalf(
             columns,
             Rollout(env, play_settings(config), seed=seed, first_game=half * GAME_NUMBERS_PER_HALF),
             player,
             opponent,
+            # Not worth compiling, and it draws no lots.
+            DevicePlayer(network, min(games, JUDGED_AT_ONCE), temperature=training.temperature, seed=seed),
             self._played.columns(columns),
         )
 
@@ -152,6 +158,12 @@ class DeviceCollector:
     def meanwhile(self) -> None:
         if self._saved is None:
             self._saved = self._state()
+
+    def think_ahead(self) -> None:
+        # The dice as they were before: a checkpoint of the update asks again.
+        self.meanwhile()
+        for half in self._halves:
+            half.think_ahead()
 
     def state(self) -> dict[str, Any]:
         return self._state() if self._saved is None else self._saved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,16 @@ class DeviceHalf:
     rollout: Rollout
     player: DevicePlayer
     opponent: DevicePlayer | None  # the frozen network's
+    judge: DevicePlayer  # the learner's network, for the few positions in which games are cut off
     played: PlayedPositions  # its columns
+    #: The learner thinks about the first ply of the next rollout already.
+    _is_asked: bool = field(default=False, init=False)
+
+    def think_ahead(self) -> None:
+        """Ask about the first ply of the next rollout: behind all that the card has still to do."""
+        if not self._is_asked:
+            self.player.ask(Positions.of(self.rollout.env), Place(self.played, 0))
+            self._is_asked = True
 
     def play(
         self, rows: RolloutRows, version: int, opponent_number: int, should_stop: Callable[[], bool]
@@ -39,12 +48,14 @@ class DeviceHalf:
         )
         if not summary.stopped:
             self.player.ask(Positions.of(self.rollout.env))
-            self.rollout.bootstrap(rows, self.player.answer().value, self.player.values, cut_off)
+            self.rollout.bootstrap(rows, self.player.answer().value, self.judge.values, cut_off)
         return summary
 
     def _play_ply(self, row: RolloutRows, ply: int, version: int) -> None:
         self.rollout.open_ply(row, version)
-        self.player.ask(Positions.of(self.rollout.env), Place(self.played, ply))
+        if not self._is_asked:
+            self.player.ask(Positions.of(self.rollout.env), Place(self.played, ply))
+        self._is_asked = False
         # Before the learner's answer is waited for: the card goes on to the opponent's question by itself.
         if self.opponent is not None:
             self._play_opponent(self.opponent, row, ply)
@@ -62,7 +73,8 @@ class DeviceHalf:
 
     @property
     def bytes_uploaded(self) -> int:
-        return self.player.bytes_uploaded + (0 if self.opponent is None else self.opponent.bytes_uploaded)
+        players = (self.player, self.opponent, self.judge)
+        return sum(player.bytes_uploaded for player in players if player is not None)
 
     # ---- state
 
@@ -76,6 +88,7 @@ class DeviceHalf:
         return state
 
     def load_state(self, state: Mapping[str, Any]) -> None:
+        self._is_asked = False
         self.rollout.load_state_arrays(state["games"])
         restore_random_states(state["random"], self._generators())
         # An opponent that had no part in those games begins with dice of its own.

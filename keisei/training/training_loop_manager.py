@@ -175,7 +175,12 @@ class TrainingLoopManager:
                 num_threads=thread_count(self._config),
                 total=None if parts.ranks.is_alone else parts.ranks.add_up_array,
             )
-            learned = parts.agent.learn(parts.buffer, self._progress(), self._heartbeat_of_learning)
+            learned = parts.agent.learn(
+                parts.buffer,
+                self._progress(),
+                should_stop=self._heartbeat_of_learning,
+                when_launched=parts.collector.think_ahead,
+            )
         lags, counts = np.unique(parts.metrics.updates + 1 - parts.buffer.rows.version, return_counts=True)
         self._rows_by_lag.update(dict(zip(lags.tolist(), counts.tolist(), strict=True)))
         update = parts.metrics.count_update()

@@ -206,6 +206,36 @@ def test_what_was_saved_while_the_learner_learned_goes_on_exactly(make_table: Ca
     assert state is not table.collector.state(), "a ply later the saved state is no longer the state"
 
 
+@pytest.mark.parametrize("make_table", [Table, against_another])
+def test_thinking_ahead_changes_nothing_but_the_time(make_table: Callable[[], Table]) -> None:
+    plain, ahead = make_table(), make_table()
+    for version in (1, 2, 3):
+        expected = columns_of(plain.collect(version))
+        found = columns_of(ahead.collect(version))
+        assert all(np.array_equal(expected[name], found[name]) for name in expected)
+        ahead.collector.think_ahead()
+    state, questions = ahead.collector.state(), ahead.collector.bytes_uploaded
+    ahead.collector.think_ahead()
+    assert ahead.collector.bytes_uploaded == questions, "it thinks already"
+    expected = columns_of(plain.collect(4))
+    fresh = make_table()
+    fresh.collector.load_state(state)
+    for resumed in (ahead, fresh):
+        found = columns_of(resumed.collect(4))
+        assert all(np.array_equal(expected[name], found[name]) for name in expected)
+
+
+def test_what_was_thought_ahead_with_weights_that_are_gone_is_not_played(table: Table) -> None:
+    table.collect()
+    table.collector.think_ahead()
+    state = table.collector.state()
+    other = PPOAgent(tiny_config(1, training__seed=2), CPU)
+    table.agent.network.load_state_dict(other.network.state_dict())
+    table.collector.load_state(state)
+    rows = table.collect(2).rows
+    np.testing.assert_allclose(rows.value, other.inference.evaluate(rows.record).value.numpy(), atol=1e-5)
+
+
 @pytest.mark.parametrize(("share_before", "share_after"), [(0, 0.8), (0.8, 0)])
 def test_games_go_on_when_opponents_are_switched_on_or_off(
     share_before: float, share_after: float, caplog: pytest.LogCaptureFixture

@@ -11,6 +11,8 @@ from keisei.core.rollout_rows import RolloutRows
 from keisei.training.device_half import DeviceHalf
 
 GAMES, PLIES = 12, 40
+#: Fewer than are cut off.
+JUDGED = 3
 LEARNER, FROZEN = 0, 1
 
 
@@ -20,6 +22,7 @@ def half(places: int, share: float = 1.0) -> DeviceHalf:
         Rollout(environment(GAMES, mirror=True), settings(opponent_share=share), seed=3),
         DevicePlayer(inference(LEARNER), GAMES, temperature=1.0, seed=1),
         DevicePlayer(inference(FROZEN), places, temperature=1.0, seed=2),
+        DevicePlayer(inference(LEARNER), JUDGED, temperature=1.0, seed=3),
         PlayedPositions.allocate(PLIES, GAMES, ACTIONS, CPU),
     )
 

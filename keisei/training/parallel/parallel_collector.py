@@ -151,6 +151,9 @@ class ParallelCollector:
     def meanwhile(self) -> None:
         """Workers do their work themselves."""
 
+    def think_ahead(self) -> None:
+        """Workers begin when they have the new weights."""
+
     def state(self) -> dict[str, Any]:
         if self._manager is not None:
             try:

@@ -56,7 +56,9 @@ def far_rows_on_one(ranks: Ranks) -> Outcome:
 def one_wants_to_stop(ranks: Ranks) -> Outcome:
     player = agent(ranks, epochs=3, minibatch_size=SIZE)
     asked = iter(range(10**6))
-    return outcome(player, player.learn(own_buffer(ranks), 0.0, lambda: RANK == 1 and next(asked) >= 1))
+    return outcome(
+        player, player.learn(own_buffer(ranks), 0.0, should_stop=lambda: RANK == 1 and next(asked) >= 1)
+    )
 
 
 def few_rows_on_one(ranks: Ranks) -> Outcome:
