@@ -71,14 +71,18 @@ void examine_numbering(const Position& position, const MoveList& list, ActionSpa
 }
 
 void examine_moves(const Position& position, const MoveList& list) {
-    const CheckFinder checks(position);
+    MoveList checks;
+    generate_checks(position, checks);
+    const Move* next_check = checks.begin();
     Position after = position;
     Undo undo;
     for (const Move move : list) {
         expect(parse_usi(format_usi(move)) == move, "a move written as USI reads back");
         after.do_move(move, undo);
         expect(!in_check(after, position.turn), "no legal move leaves the mover's king attacked");
-        expect(checks.gives_check(move) == in_check(after, after.turn), "checks are told without making the move");
+        if (in_check(after, after.turn)) {
+            expect(next_check != checks.end() && *next_check++ == move, "all checks are generated, in their order");
+        }
         Position fresh = after;
         fresh.compute_key();
         expect(fresh.key == after.key, "the incremental key is the key");
@@ -86,6 +90,7 @@ void examine_moves(const Position& position, const MoveList& list) {
         expect(after.same_as(position) && after.key == position.key, "taking a move back restores the position");
         static_exchange(position, move);
     }
+    expect(next_check == checks.end(), "nothing but checks is generated as such");
 }
 
 void examine_mate(const Position& position) {

@@ -5,6 +5,7 @@
 //   promotions(from, targets)    with promotion
 //   pawn_moves(targets, promote) pawns, whose origin follows from the destination
 //   drops(hand_type, targets)
+// It may have a fifth, is_satisfied(): then nothing but the king's moves need come.
 #pragma once
 
 #include "position.hpp"
@@ -51,6 +52,9 @@ public:
     Bitboard run() {
         const KingDanger danger = king_danger<Us>(position_);
         king_moves();
+        if constexpr (requires { sink_.is_satisfied(); }) {
+            if (sink_.is_satisfied()) return danger.checkers;
+        }
         if (danger.checkers.more_than_one()) return danger.checkers;
         Bitboard allowed = ALL_SQUARES;
         if (danger.checkers) {

@@ -3,12 +3,87 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "move_sink.hpp"
+
 namespace keisei {
 namespace {
 
 Bitboard slider_reach(PieceType movement, int square, Bitboard occupied) {
     return movement == BISHOP ? bishop_attacks(square, occupied) : rook_attacks(square, occupied);
 }
+
+// From where the side to move gives check.
+class CheckFinder {
+public:
+    explicit CheckFinder(const Position& position) : position_(position), enemy_king_(position.king[~position.turn]) {
+        const Color us = position.turn;
+        const Bitboard occupied = position.all();
+        const auto& from_king = ATTACKS.step[~us];
+        for (const PieceType type : {PAWN, KNIGHT, SILVER, GOLD}) check_squares_[type] = from_king[type][enemy_king_];
+        for (const PieceType type : {PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER})
+            check_squares_[type] = check_squares_[GOLD];
+        check_squares_[LANCE] = lance_attacks(~us, enemy_king_, occupied);
+        check_squares_[BISHOP] = slider_reach(BISHOP, enemy_king_, occupied);
+        check_squares_[ROOK] = slider_reach(ROOK, enemy_king_, occupied);
+        check_squares_[HORSE] = check_squares_[BISHOP] | from_king[HORSE][enemy_king_];
+        check_squares_[DRAGON] = check_squares_[ROOK] | from_king[DRAGON][enemy_king_];
+        find_discoverers(us, occupied);
+    }
+
+    Bitboard by_piece(int from, bool promote, Bitboard targets) const {
+        const PieceType type = type_of(position_.at(from));
+        Bitboard checking = check_squares_[promote ? promoted(type) : type];
+        if (discoverers_.has(from)) checking |= ALL_SQUARES.without(ATTACKS.through[enemy_king_][from]);
+        return targets & checking;
+    }
+
+    template <Color Us>
+    Bitboard by_pawns(bool promote, Bitboard targets) const {
+        // On the king's column a pawn advances along the line that it shields.
+        const Line& column = ATTACKS.column[enemy_king_];
+        const Bitboard leaving = (discoverers_ & position_.group[PAWN]).without(column.below | column.above);
+        return targets & (check_squares_[promote ? PRO_PAWN : PAWN] | forward_of<Us>(leaving));
+    }
+
+    Bitboard by_drop(int type, Bitboard targets) const { return targets & check_squares_[type]; }
+
+private:
+    void find_discoverers(Color us, Bitboard occupied) {
+        const Line& column = ATTACKS.column[enemy_king_];
+        Bitboard sliders =
+            position_.occupied[us] & ((ATTACKS.rook_rays[enemy_king_] & position_.group[ROOK]) |
+                                      (ATTACKS.bishop_rays[enemy_king_] & position_.group[BISHOP]) |
+                                      ((us == BLACK ? column.above : column.below) & position_.group[LANCE]));
+        while (sliders) {
+            const Bitboard shield = ATTACKS.between[enemy_king_][sliders.pop()] & occupied;
+            if (shield && !shield.more_than_one()) discoverers_ |= shield & position_.occupied[us];
+        }
+    }
+
+    const Position& position_;
+    int enemy_king_;
+    Bitboard check_squares_[PIECE_TYPES];
+    Bitboard discoverers_;  // own pieces that shield the enemy king from an own slider
+};
+
+// Lets only checks through.
+template <Color Us>
+class CheckSink {
+public:
+    CheckSink(const CheckFinder& checks, Move* out) : checks_(checks), found_(out) {}
+
+    void moves(int from, Bitboard targets) { found_.moves(from, checks_.by_piece(from, false, targets)); }
+    void promotions(int from, Bitboard targets) { found_.promotions(from, checks_.by_piece(from, true, targets)); }
+    void pawn_moves(Bitboard targets, bool promote) {
+        found_.pawn_moves(checks_.by_pawns<Us>(promote, targets), promote);
+    }
+    void drops(int type, Bitboard targets) { found_.drops(type, checks_.by_drop(type, targets)); }
+    int size() const { return found_.size(); }
+
+private:
+    const CheckFinder& checks_;
+    MoveSink<Us> found_;
+};
 
 // Iterative deepening over an and/or tree. Depths are plies left; the attacker moves at odd depths.
 class MateSearch {
@@ -70,12 +145,10 @@ private:
     }
 
     bool any_check_mates(int depth) {
-        MoveList list;
-        generate_moves(position_, list);
-        const CheckFinder checks(position_);
+        MoveList checks;
+        generate_checks(position_, checks);
         Undo undo;
-        for (const Move move : list) {
-            if (!checks.gives_check(move)) continue;
+        for (const Move move : checks) {
             position_.do_move(move, undo);
             const bool mates = defender_is_mated(depth - 1);
             position_.undo_move(move, undo);
@@ -101,12 +174,10 @@ private:
 
     Move mating_move(int depth) {
         if (depth == 1) return mate_in_one(position_);
-        MoveList list;
-        generate_moves(position_, list);
-        const CheckFinder checks(position_);
+        MoveList checks;
+        generate_checks(position_, checks);
         Undo undo;
-        for (const Move move : list) {
-            if (!checks.gives_check(move)) continue;
+        for (const Move move : checks) {
             position_.do_move(move, undo);
             const bool mates = defender_is_mated(depth - 1);
             position_.undo_move(move, undo);
@@ -150,45 +221,18 @@ private:
 
 }  // namespace
 
-CheckFinder::CheckFinder(const Position& position) : position_(position), enemy_king_(position.king[~position.turn]) {
-    const Color us = position.turn;
-    const Bitboard occupied = position.all();
-    const auto& from_king = ATTACKS.step[~us];
-    for (const PieceType type : {PAWN, KNIGHT, SILVER, GOLD}) check_squares_[type] = from_king[type][enemy_king_];
-    for (const PieceType type : {PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER})
-        check_squares_[type] = check_squares_[GOLD];
-    check_squares_[LANCE] = lance_attacks(~us, enemy_king_, occupied);
-    check_squares_[BISHOP] = slider_reach(BISHOP, enemy_king_, occupied);
-    check_squares_[ROOK] = slider_reach(ROOK, enemy_king_, occupied);
-    check_squares_[HORSE] = check_squares_[BISHOP] | from_king[HORSE][enemy_king_];
-    check_squares_[DRAGON] = check_squares_[ROOK] | from_king[DRAGON][enemy_king_];
-    const Line& column = ATTACKS.column[enemy_king_];
-    Bitboard sliders = position.occupied[us] & ((ATTACKS.rook_rays[enemy_king_] & position.group[ROOK]) |
-                                                (ATTACKS.bishop_rays[enemy_king_] & position.group[BISHOP]) |
-                                                ((us == BLACK ? column.above : column.below) & position.group[LANCE]));
-    while (sliders) {
-        const Bitboard shield = ATTACKS.between[enemy_king_][sliders.pop()] & occupied;
-        if (shield && !shield.more_than_one()) discoverers_ |= shield & position.occupied[us];
-    }
-}
-
-bool CheckFinder::gives_check(Move move) const {
-    const int to = move_to(move);
-    if (is_drop(move)) return check_squares_[dropped_type(move)].has(to);
-    const int from = move_from(move);
-    const PieceType type = type_of(position_.at(from));
-    if (check_squares_[is_promotion(move) ? promoted(type) : type].has(to)) return true;
-    return discoverers_.has(from) && !ATTACKS.through[enemy_king_][from].has(to);
+void generate_checks(const Position& position, MoveList& list) {
+    const CheckFinder checks(position);
+    generate_into<CheckSink>(position, list.size, checks, list.moves);
 }
 
 Move mate_in_one(const Position& position) {
-    const CheckFinder checks(position);
-    MoveList list;
-    generate_moves(position, list);
+    MoveList checks;
+    generate_checks(position, checks);
+    if (checks.size == 0) return NO_MOVE;
     Position after = position;
     Undo undo;
-    for (const Move move : list) {
-        if (!checks.gives_check(move)) continue;
+    for (const Move move : checks) {
         after.do_move(move, undo);
         const bool mate = !has_legal_move(after);
         after.undo_move(move, undo);

@@ -8,19 +8,8 @@
 
 namespace keisei {
 
-// From where the side to move gives check, for telling checks without making the move.
-class CheckFinder {
-public:
-    explicit CheckFinder(const Position& position);
-
-    bool gives_check(Move move) const;
-
-private:
-    const Position& position_;
-    int enemy_king_;
-    Bitboard check_squares_[PIECE_TYPES];
-    Bitboard discoverers_;  // own pieces that shield the enemy king from an own slider
-};
+// The legal moves that give check, in generation order.
+void generate_checks(const Position& position, MoveList& list);
 
 // A move that mates at once, or NO_MOVE. The first in generation order.
 Move mate_in_one(const Position& position);

@@ -2,36 +2,10 @@
 
 #include <utility>
 
-#include "generator.hpp"
+#include "move_sink.hpp"
 
 namespace keisei {
 namespace {
-
-template <Color Us>
-class MoveSink {
-public:
-    explicit MoveSink(Move* out) : begin_(out), out_(out) {}
-
-    void moves(int from, Bitboard targets) { write(board_move(from, 0), targets); }
-    void promotions(int from, Bitboard targets) { write(board_move(from, 0) | PROMOTE_BIT, targets); }
-    void pawn_moves(Bitboard targets, bool promote) {
-        while (targets) {
-            const int to = targets.pop();
-            const Move move = board_move(Us == BLACK ? to + BOARD_SIDE : to - BOARD_SIDE, to);
-            *out_++ = promote ? move | PROMOTE_BIT : move;
-        }
-    }
-    void drops(int type, Bitboard targets) { write(drop_move(type, 0), targets); }
-    int size() const { return static_cast<int>(out_ - begin_); }
-
-private:
-    void write(int base, Bitboard targets) {
-        while (targets) *out_++ = static_cast<Move>(base | targets.pop());
-    }
-
-    Move* begin_;
-    Move* out_;
-};
 
 template <Color>
 class CountSink {
@@ -46,6 +20,13 @@ private:
     int count_ = 0;
 };
 
+// Whether there is a move; one that the king has is enough to know.
+template <Color Us>
+class AnySink : public CountSink<Us> {
+public:
+    bool is_satisfied() const { return this->size() != 0; }
+};
+
 }  // namespace
 
 void generate_moves(const Position& position, MoveList& list) {
@@ -58,7 +39,11 @@ int count_moves(const Position& position) {
     return count;
 }
 
-bool has_legal_move(const Position& position) { return count_moves(position) != 0; }
+bool has_legal_move(const Position& position) {
+    int found = 0;
+    generate_into<AnySink>(position, found);
+    return found != 0;
+}
 
 bool is_drop_pawn_mate(const Position& position, int square) {
     return position.turn == BLACK ? drop_pawn_mates<BLACK>(position, square) : drop_pawn_mates<WHITE>(position, square);
