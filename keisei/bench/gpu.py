@@ -86,7 +86,7 @@ def run(config: AppConfig, shapes: Sequence[Shape], *, updates: int, progress: P
             f"`keisei bench gpu` needs a GPU, and PyTorch {torch.__version__} sees none; `keisei doctor` tells more"
         )
     torch.backends.cudnn.benchmark = True
-    table = Table()
+    table = Table(baselines=())
     progress("the card's ceiling")
     ceiling = _ceiling()
     table.rows.append(Row("bf16 matrix product", torch.cuda.get_device_name(), "TFLOP/s", [ceiling]))

@@ -36,10 +36,10 @@ class Row:
         return max(self.values)
 
     def value_text(self) -> str:
-        """The median, plus or minus half the distance between the extremes."""
+        """The median, plus or minus half the distance between the extremes where there are several values."""
         scale, prefix = self._scale()
-        half_spread = (self.high - self.low) / 2 / scale
-        return f"{_digits(self.median / scale)} ± {_digits(half_spread)} {prefix}{self.unit}"
+        spread = f" ± {_digits((self.high - self.low) / 2 / scale)}" if len(self.values) > 1 else ""
+        return f"{_digits(self.median / scale)}{spread} {prefix}{self.unit}".rstrip()
 
     def range_text(self) -> str:
         scale, prefix = self._scale()
@@ -55,6 +55,8 @@ class Table:
 
     rows: list[Row] = field(default_factory=list)
     absent: dict[str, str] = field(default_factory=dict)
+    #: Contestants that the others are compared with.
+    baselines: tuple[str, ...] = BASELINES
 
     def row(self, figure: str, contestant: str) -> Row | None:
         return next((row for row in self.rows if (row.figure, row.contestant) == (figure, contestant)), None)
@@ -69,7 +71,7 @@ class Table:
     def lines(self) -> list[str]:
         """The table as aligned text."""
         cells = [
-            ("figure", "engine", "median ± half spread", "min – max", *(f"× {name}" for name in BASELINES))
+            ("figure", "of", "median ± half spread", "min – max", *(f"× {name}" for name in self.baselines))
         ]
         cells += [self._cells(row) for row in self.rows]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -83,22 +85,21 @@ class Table:
         return (row.figure, row.contestant, row.value_text(), row.range_text(), *self._ratio_texts(row))
 
     def _ratio_texts(self, row: Row) -> tuple[str, ...]:
-        ratios = (self.ratio(row, baseline) for baseline in BASELINES)
+        ratios = (self.ratio(row, baseline) for baseline in self.baselines)
         return tuple("" if ratio is None else _digits(ratio) for ratio in ratios)
 
     def results_lines(self, machine: str, commit: str) -> list[str]:
-        """Rows of a Markdown table; `RESULTS_HEADER` fits them."""
+        """Rows of a Markdown table; `results_header` fits them."""
         cells = (
             (row.figure, row.contestant, row.value_text(), *self._ratio_texts(row), machine, commit)
             for row in self.rows
         )
         return [f"| {' | '.join(line)} |" for line in cells]
 
-
-RESULTS_HEADER = (
-    "| figure | engine | median ± half spread | × cshogi | × rsshogi | machine | commit |",
-    "|---|---|---|---|---|---|---|",
-)
+    def results_header(self) -> list[str]:
+        ratios = (f"× {name}" for name in self.baselines)
+        names = ("figure", "of", "median ± half spread", *ratios, "machine", "commit")
+        return [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
 
 
 def _digits(value: float) -> str:

@@ -63,7 +63,7 @@ def _to_stderr() -> Callable[[str], None]:
 
 
 def _show(table: Table, results: Path | None, machine: str) -> None:
-    from keisei.bench.table import RESULTS_HEADER, describe_commit
+    from keisei.bench.table import describe_commit
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
     for line in table.lines():
@@ -71,7 +71,7 @@ def _show(table: Table, results: Path | None, machine: str) -> None:
     if results is None:
         return
     lines = table.results_lines(machine, describe_commit(Path.cwd()))
-    header = [] if results.exists() else list(RESULTS_HEADER)
+    header = [] if results.exists() else table.results_header()
     with results.open("a", encoding="utf-8") as file:
         file.write("\n".join([*header, *lines]) + "\n")
     console.print(f"written to {results}")

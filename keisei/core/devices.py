@@ -46,11 +46,18 @@ def _require_gpu(name: str, index: int) -> None:
         )
 
 
-def lacks_memory(error: BaseException) -> bool:
-    """Whether an error says that a device, or memory pinned for one, has no room."""
-    if isinstance(error, OutOfMemory):
-        return True
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in FULL_DEVICE_WORDS)
+def lacks_memory(error: BaseException | None) -> bool:
+    """Whether an error says that a device, or memory pinned for one, has no room, or came of one that says so."""
+    return _full_device(error) is not None
+
+
+def _full_device(error: BaseException | None) -> RuntimeError | None:
+    """The error that says it. A capture that is broken off by it ends with an error of its own."""
+    while isinstance(error, RuntimeError):
+        if isinstance(error, OutOfMemory) or any(words in str(error) for words in FULL_DEVICE_WORDS):
+            return error
+        error = error.__context__
+    return None
 
 
 @contextmanager
@@ -59,9 +66,10 @@ def full_device_named() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if lacks_memory(error) and not isinstance(error, OutOfMemory):
-            raise OutOfMemory(str(error)) from error
-        raise
+        full = _full_device(error)
+        if full is None or isinstance(error, OutOfMemory):
+            raise
+        raise OutOfMemory(str(full)) from error
 
 
 @contextmanager
@@ -70,10 +78,11 @@ def memory_explained(config: AppConfig) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if not lacks_memory(error):
+        full = _full_device(error)
+        if full is None:
             raise
         games, rows = config.env.num_games, config.training.minibatch_size
-        reason = str(error).partition("\n")[0].partition(". ")[0]
+        reason = str(full).partition("\n")[0].partition(". ")[0]
         raise DeviceMemoryError(
             f"the network's device has no room for env.num_games {games} and training.minibatch_size {rows} "
             f"({reason}); lower one of them, to {max(1, games // 2)} or {max(1, rows // 2)} say, and go on with "

@@ -5,7 +5,7 @@ import torch
 
 from keisei.bench.gpu import NetworkRates, Shape, _rate_rows, _run_rows, run
 from keisei.bench.gpu_run import RunFigures
-from keisei.bench.table import RESULTS_HEADER, Table
+from keisei.bench.table import Table
 from keisei.config_loader import load_config
 from keisei.config_schema import ModelConfig
 from keisei.core.model_factory import model_factory
@@ -38,7 +38,7 @@ def test_result_lines_fit_the_header() -> None:
     figures = RunFigures([1.0], [2.0], [3.0], 0.5)
     rates = NetworkRates(forward=600.0, train=300.0)
     table = Table(_rate_rows(Shape(6, 128), rates, 1.0) + _run_rows("6x128, epochs 1", figures, 200.0))
-    lines = (*RESULTS_HEADER, *table.results_lines("a card", "abc1234"))
+    lines = (*table.results_header(), *table.results_lines("a card", "abc1234"))
     assert len({line.count("|") for line in lines}) == 1
 
 

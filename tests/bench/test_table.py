@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from keisei.bench.table import RESULTS_HEADER, Row, Table, describe_commit, describe_machine
+from keisei.bench.table import Row, Table, describe_commit, describe_machine
 
 
 def a_table() -> Table:
@@ -27,7 +27,7 @@ def test_the_ratio_is_the_median_of_the_repetitions_that_ran_side_by_side() -> N
 def test_values_are_told_with_half_their_spread_and_a_prefix() -> None:
     perft, _, planes = a_table().rows
     assert perft.value_text() == "5 ± 1 Mnodes/s"
-    assert planes.value_text() == "900 ± 0 plies/s"
+    assert planes.value_text() == "900 plies/s", "a single value has no spread"
     assert (perft.low, perft.median, perft.high) == (4.0e6, 5.0e6, 6.0e6)
 
 
@@ -41,7 +41,16 @@ def test_the_text_names_every_row_and_everyone_who_is_missing() -> None:
 def test_result_lines_fit_the_header() -> None:
     lines = a_table().results_lines("a machine, 2 cores", "abc1234")
     assert lines[0] == "| perft | Keisei | 5 ± 1 Mnodes/s | 4 |  | a machine, 2 cores | abc1234 |"
-    assert {line.count("|") for line in (*RESULTS_HEADER, *lines)} == {8}
+    assert {line.count("|") for line in (*a_table().results_header(), *lines)} == {8}
+
+
+def test_without_baselines_there_are_no_columns_for_them() -> None:
+    table = Table([Row("training", "6x128", "plies/s", [900.0])], baselines=())
+    assert table.lines()[0].split("  ")[-1].strip() == "min – max"
+    assert table.results_header()[0] == "| figure | of | median ± half spread | machine | commit |"
+    assert table.results_lines("a card", "abc1234") == [
+        "| training | 6x128 | 900 plies/s | a card | abc1234 |"
+    ]
 
 
 def test_the_machine_and_the_commit_are_described(tmp_path: Path) -> None:

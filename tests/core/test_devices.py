@@ -80,6 +80,19 @@ def test_a_full_device_is_known_by_any_of_its_names(error: RuntimeError) -> None
     assert str(caught.value) == str(error)
 
 
+def test_a_full_device_is_known_behind_the_error_of_a_capture_that_it_broke_off() -> None:
+    def capture() -> None:
+        try:
+            raise FULL[0]
+        finally:
+            raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
+
+    with pytest.raises(OutOfMemory, match="Tried to allocate"), full_device_named():
+        capture()
+    with pytest.raises(DeviceMemoryError, match="CUDA out of memory"), memory_explained(load_config().config):
+        capture()
+
+
 @pytest.mark.parametrize("error", OTHERS, ids=repr)
 def test_other_errors_stay_what_they_are(error: BaseException) -> None:
     assert not lacks_memory(error)
