@@ -13,14 +13,12 @@ from keisei.core.device_positions import planes_of, unpacked_mask
 from keisei.core.device_targets import RolloutOutcome, TargetMaker
 from keisei.core.experience_buffer import ExperienceBuffer
 from keisei.core.inference import Inference
+from keisei.core.outcome_bits import packed_outcomes, unpacked_outcomes
 from keisei.core.played_positions import PlayedPositions
 from keisei.core.ppo_loss import LossWeights, PpoBatch, ppo_loss
 from keisei.core.row_shares import WHOLE, RowShares
 from keisei.errors import ExperienceError
 from keisei.shogi.positions import legal_mask_bits
-
-#: Columns of `RolloutOutcome` that a device which played the rows has already.
-PLAYED_COLUMNS = ("record", "action", "value")
 
 
 class Uploader:
@@ -117,13 +115,16 @@ def _played_rows(
 
 
 def _outcome(buffer: ExperienceBuffer, played: PlayedPositions, send: Uploader) -> RolloutOutcome:
-    """Without opponents, what says so is made on the device."""
-    columns, shape = buffer.rows.arrays(), played.action.shape
-    known = {name: getattr(played, name) for name in PLAYED_COLUMNS}
-    if columns["learner"].all():
-        known["learner"] = torch.ones(shape, dtype=torch.bool, device=played.action.device)
-    sent = {name: send(columns[name]).view(shape) for name in RolloutOutcome._fields if name not in known}
-    return RolloutOutcome(**known, **sent)
+    """What the device has kept, and what it has to be told of how plies ended."""
+    rows, shape = buffer.rows, played.action.shape
+    outcomes = unpacked_outcomes(send(packed_outcomes(rows)).view(shape))
+    return RolloutOutcome(
+        record=played.record,
+        action=played.action,
+        value=played.value,
+        next_value=send(rows.next_value).view(shape),
+        **outcomes._asdict(),
+    )
 
 
 def device_loss(
