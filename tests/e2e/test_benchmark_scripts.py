@@ -1,4 +1,4 @@
-"""The scripts behind the figures of parallel self-play run as their documents say, and write what they found."""
+"""Scripts behind figures run as their documents say, and write what they found."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def figures_of(results: Path, script: str, *arguments: str) -> dict[tuple[str, s
     assert done.returncode == 0, done.stderr
     rows = [line.strip("| ").split(" | ") for line in results.read_text(encoding="utf-8").splitlines()]
     measured = [row for row in rows if len(row) == COLUMNS and row[0] != "figure"]
-    figures = {(name, subject): float(value.split(" ± ")[0]) for name, subject, value, *_ in measured}
+    figures = {(name, subject): float(value.split()[0]) for name, subject, value, *_ in measured}
     assert figures
     for name, subject in figures:
         assert name in done.stdout
@@ -54,6 +54,12 @@ def test_stability_kills_workers_and_finds_every_row(tmp_path: Path) -> None:
     assert by_name["kills"] + by_name["stops"] > 0
     for name in ("rows doubled", "rows missing in the ledger", "rows corrupt", "zombies"):
         assert by_name[name] == 0, name
+
+
+def test_mates_are_looked_for_and_not(tmp_path: Path) -> None:
+    options = ("--games=8", "--plies=4", "--repetitions=2")
+    figures = figures_of(tmp_path / "results.md", "mates.py", *options)
+    assert figures.keys() == {("step", "without mates"), ("step", "with mates")}
 
 
 @pytest.mark.parametrize("mode", ["serial", "parallel"])
