@@ -284,12 +284,17 @@ class TrainingConfig(Section):
     total_plies: int = Field(
         default=700_000,
         ge=1,
-        description="Plies of self-play after which training ends; schedules end here too.",
+        description="Plies of self-play after which training ends.",
     )
     time_limit_seconds: float = Field(
         default=480.0,
         ge=0,
         description="Seconds after which training ends even if plies are left; 0 = no limit.",
+    )
+    schedules_follow: Literal["plies", "limits"] = Field(
+        default="plies",
+        description="Where schedules end: plies = at total_plies, whatever the time; limits = where the run will, by "
+        "either limit. Only plies give the same weights for the same seed.",
     )
     rollout_plies: int = Field(
         default=32,

@@ -141,9 +141,13 @@ class TrainingLoopManager:
             return "stopped by the user"
         if self._parts.metrics.global_timestep >= training.total_plies:
             return f"all {training.total_plies:,} plies are played"
-        if 0 < training.time_limit_seconds <= time.monotonic() - self._began:
+        if 0 < training.time_limit_seconds <= self._elapsed_seconds():
             return f"the time limit of {training.time_limit_seconds:.0f} s is reached"
         return None
+
+    def _elapsed_seconds(self) -> float:
+        """In training, resumed parts included."""
+        return time.monotonic() - self._began
 
     # ---- one update
 
@@ -201,7 +205,12 @@ class TrainingLoopManager:
 
     def _progress(self) -> float:
         """0 at the first ply, 1 at the last: where the schedules are."""
-        return self._parts.metrics.global_timestep / self._config.training.total_plies
+        training = self._config.training
+        share = self._parts.metrics.global_timestep / training.total_plies
+        if training.schedules_follow == "plies" or training.time_limit_seconds == 0:
+            return share
+        # Clocks differ; all ranks go by one.
+        return self._parts.ranks.told(max(share, self._elapsed_seconds() / training.time_limit_seconds))
 
     # ---- what is kept and told
 

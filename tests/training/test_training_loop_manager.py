@@ -227,6 +227,37 @@ def test_schedules_follow_the_plies_to_their_ends(run: RunDirectory) -> None:
     assert 1e-4 < rates[0] < 1e-3
 
 
+@pytest.mark.parametrize(("follow", "limit_seconds"), [("plies", 0.5), ("limits", 0.0), ("limits", 3600.0)])
+def test_a_limit_that_ends_nothing_leaves_schedules_alone(
+    run: RunDirectory, follow: str, limit_seconds: float
+) -> None:
+    listener, updates = Listener(), 4 if follow == "limits" else 100_000
+    settings = {"training__schedules_follow": follow, "training__time_limit_seconds": limit_seconds}
+    rate = {"training__learning_rate": 1e-3, "training__learning_rate_end": 0.0}
+    train(run, tiny_config(updates, **settings, **rate), listener)
+    rates = [update.metrics["learning_rate"] for update in listener.of(UpdateFinished)]
+    shares = [update.update / updates for update in listener.of(UpdateFinished)]
+    assert rates == pytest.approx([1e-3 * (1 - share) for share in shares])
+
+
+def test_schedules_that_follow_limits_end_with_the_time(run: RunDirectory) -> None:
+    listener, limit_seconds = Listener(), 1.5
+    moments: list[float] = []
+
+    def note(event: TrainingEvent) -> None:
+        if isinstance(event, UpdateFinished):
+            moments.append(time.monotonic())
+
+    settings = {"training__schedules_follow": "limits", "training__time_limit_seconds": limit_seconds}
+    rate = {"training__learning_rate": 1e-3, "training__learning_rate_end": 0.0}
+    train(run, tiny_config(100_000, **settings, **rate), listener, note)
+    rates = [update.metrics["learning_rate"] for update in listener.of(UpdateFinished)]
+    passed = [moment - moments[0] for moment in moments]
+    for found, at_least in zip(rates[1:], passed, strict=False):
+        assert found <= 1e-3 * (1 - min(1.0, at_least / limit_seconds))
+    assert rates[-1] < 0.5e-3
+
+
 # ---- endings
 
 
