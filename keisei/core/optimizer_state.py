@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-#: What belongs to the device and the moment, not to the checkpoint.
-OWN = ("fused", "capturable", "lr")
+#: What belongs to the device and not to the checkpoint.
+OWN = ("fused", "capturable")
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
@@ -24,11 +24,13 @@ def load_optimizer_state(optimizer: torch.optim.Optimizer, state: Mapping[str, A
     A fused optimiser wants its moments to lie in memory as the weights do; a file knows only one order.
     """
     own = [{name: group[name] for name in OWN} for group in optimizer.param_groups]
+    rates = [group["lr"] for group in optimizer.param_groups]
     groups = [{**group, **kept} for group, kept in zip(state["param_groups"], own, strict=True)]
     optimizer.load_state_dict({**state, "param_groups": groups})
-    for group, kept in zip(optimizer.param_groups, own, strict=True):
-        # Loading copies; a CUDA graph would look at the old one.
-        group["lr"] = kept["lr"]
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        if isinstance(rate, torch.Tensor):
+            # Where a CUDA graph looks for it.
+            group["lr"] = rate.fill_(group["lr"])
     for weight, numbers in optimizer.state.items():
         for name, number in numbers.items():
             if number.shape == weight.shape:

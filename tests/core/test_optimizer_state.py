@@ -56,5 +56,8 @@ def test_a_learning_rate_that_lies_on_a_device_stays_there_and_is_saved_as_a_num
     saved = optimizer_state(optimizer)
     assert saved["param_groups"][0]["lr"] == 0.25
     assert isinstance(saved["param_groups"][0]["lr"], float)
+    rate.fill_(0.5)
     load_optimizer_state(optimizer, saved)
     assert optimizer.param_groups[0]["lr"] is rate
+    assert rate.item() == 0.25
+    assert optimizer_state(optimizer)["param_groups"] == saved["param_groups"]
