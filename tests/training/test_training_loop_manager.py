@@ -228,7 +228,7 @@ def test_schedules_follow_the_plies_to_their_ends(run: RunDirectory) -> None:
 
 
 @pytest.mark.parametrize(("follow", "limit_seconds"), [("plies", 0.5), ("limits", 0.0), ("limits", 3600.0)])
-def test_a_limit_that_ends_nothing_leaves_schedules_alone(
+def test_schedules_follow_the_plies_where_the_time_has_no_say(
     run: RunDirectory, follow: str, limit_seconds: float
 ) -> None:
     listener, updates = Listener(), 4 if follow == "limits" else 100_000
